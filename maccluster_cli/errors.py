@@ -1,0 +1,44 @@
+"""Errors a user can meet: what happened, on which node, what to type next, which exit code."""
+
+from __future__ import annotations
+
+OK = 0
+FAILED = 1  # failed on a node, declined, or verification failed
+USAGE = 2
+PENDING = 3  # changes are pending (only with --check)
+UNREACHABLE = 4  # node unreachable or login refused
+BUG = 70
+INTERRUPTED = 130
+
+
+class ClusterError(Exception):
+    """A failure the user can act on; ``node`` is empty when it concerns no single node."""
+
+    code = FAILED
+
+    def __init__(self, message: str, *, hint: str = "", node: str = "", code: int | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+        self.node = node
+        if code is not None:
+            self.code = code
+
+    def __str__(self) -> str:
+        return f"{self.node}: {self.message}" if self.node else self.message
+
+
+class UsageError(ClusterError):
+    """What was typed, or a file that was named, cannot be right."""
+
+    code = USAGE
+
+
+class ProfileError(UsageError):
+    """A profile or recipe that cannot be read: file, key and what was expected."""
+
+
+class UnreachableError(ClusterError):
+    """No connection, no login, or a host key that must not be trusted."""
+
+    code = UNREACHABLE
