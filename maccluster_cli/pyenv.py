@@ -28,7 +28,7 @@ for path in reversed(sys.path):
 _SCRIPT = f"""\
 python=$1
 case $python in
-  "~/"*) python=$HOME/${{python#"~/"}} ;;
+  [~]/*) python=$HOME/${{python#*/}} ;;
   */*) ;;
   *) python=$(command -v -- "$python") || {{ printf 'error=%s is not on PATH\\n' "$1"; exit 0; }} ;;
 esac
@@ -40,7 +40,7 @@ elif [ ! -x "$python" ] || [ -d "$python" ]; then
   printf 'error=%s cannot be executed\\n' "$python"; exit 0
 fi
 root=${{python%/*}}/..
-found= system=
+found='' system=''
 if [ -r "$root/pyvenv.cfg" ]; then
   while IFS= read -r line || [ -n "$line" ]; do
     case $line in
@@ -61,7 +61,8 @@ minor=${{found#*.}}
 for site in "$root/lib/python${{found%%.*}}.${{minor%%.*}}/site-packages"/mlx-*.dist-info \\
   "$root/lib/python${{found%%.*}}.${{minor%%.*}}/site-packages"/mlx_lm-*.dist-info; do
   [ -d "$site" ] || continue
-  name=${{site##*/}} name=${{name%.dist-info}}
+  name=${{site##*/}}
+  name=${{name%.dist-info}}
   printf '%s=%s\\n' "${{name%%-*}}" "${{name#*-}}"
 done
 """
