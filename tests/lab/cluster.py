@@ -1,0 +1,262 @@
+"""The lab as tests use it: bring it up, run things in it, break it, take it down."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import asdict
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from tests.lab import build, cleanup, network, profiles
+from tests.lab.answers import thunderbolt
+from tests.lab.network import CONTROLLER
+from tests.lab.paths import FACTS, MARK, ROOT, Paths
+from tests.lab.topology import Cable, Host, Request, lay_out
+
+HOST_ENVIRONMENT = ("PATH=/usr/bin:/bin:/usr/sbin:/sbin", "HOME=/var/root")
+AGENTS = ("SSH_AUTH_SOCK", "SSH_AGENT_PID")
+
+
+class Lab:
+    """Several hosts, a controller and the switch between them. A context manager: leaving takes it down."""
+
+    def __init__(self, paths: Paths, request: Request, pids: Mapping[str, int | None]) -> None:
+        self.paths = paths
+        self.request = request
+        hosts, self.cables = lay_out(request)
+        self.hosts: dict[str, Host] = {host.name: host for host in hosts}
+        self.controller = pids[CONTROLLER]
+        for name, host in self.hosts.items():
+            host.pid = pids[name]
+        self._advertisers: list[subprocess.Popen[str]] = []
+
+    @classmethod
+    def up(cls, count: int, links: str = "mesh", *, prefix: str | None = None, **wishes: Any) -> Self:
+        """Bring a lab up. ``wishes`` are the other fields of `Request`: specs, mtu, bridge0, hub, names."""
+        paths = Paths(prefix) if prefix else Paths.default()
+        request = Request(count, links, **wishes)
+        return cls(paths, request, build.up(paths, request))
+
+    @classmethod
+    def attach(cls, paths: Paths | None = None) -> Self:
+        """Take hold of a lab that another process brought up."""
+        paths = paths or Paths.default()
+        if not paths.file.exists():
+            raise LookupError(f"no lab named {paths.prefix} is up")
+        stored = json.loads(paths.file.read_text())
+        return cls(paths, Request.read(stored["request"]), stored["pids"])
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.down()
+
+    def down(self) -> None:
+        cleanup.down(self.paths)
+        for process in self._advertisers:
+            process.wait()
+            if process.stdout:
+                process.stdout.close()
+        self._advertisers.clear()
+
+    # Running things
+
+    def _enter(self, where: str, cwd: str | None = None) -> tuple[str, ...]:
+        """Words that put a command inside; `env -C` since the working directory belongs to the old mounts."""
+        if where == CONTROLLER:
+            return ("nsenter", "-t", str(self.controller), "-m", "-n", "env", "-C", cwd or str(Path.cwd()))
+        spaces = ("nsenter", "-t", str(self._alive(where).pid), "-m", "-u", "-i", "-n", "-p", "-r")
+        return (*spaces, "env", "-i", "-C", cwd or "/", *HOST_ENVIRONMENT)
+
+    def _alive(self, name: str) -> Host:
+        host = self.hosts[name]
+        if host.pid is None:
+            raise LookupError(f"{name} is off")
+        return host
+
+    def environment(self, extra: Mapping[str, str] | None = None) -> dict[str, str]:
+        """Environment of the controller: a private home, no agent."""
+        kept = {k: v for k, v in os.environ.items() if k not in AGENTS and not k.startswith("XDG_")}
+        home = self.paths.home
+        private = {
+            "HOME": str(home),
+            "XDG_CONFIG_HOME": str(home / ".config"),
+            "XDG_DATA_HOME": str(home / ".local/share"),
+            "XDG_STATE_HOME": str(home / ".local/state"),
+            "XDG_CACHE_HOME": str(home / ".cache"),
+            MARK: self.paths.prefix,
+        }
+        return {**kept, **private, **(extra or {})}
+
+    def exec(
+        self,
+        where: str,
+        *argv: str,
+        env: Mapping[str, str] | None = None,
+        cwd: str | None = None,
+        **options: Any,
+    ) -> subprocess.CompletedProcess[str]:
+        """Run a command as root on a host or on `ctl`; output is captured as text unless ``options`` say else."""
+        options = {"capture_output": True, "text": True, "timeout": 60, **options}
+        check = options.pop("check", False)
+        return subprocess.run(
+            (*self._enter(where, cwd), *argv), env=self.environment(env), check=check, **options
+        )
+
+    def popen(
+        self,
+        where: str,
+        *argv: str,
+        env: Mapping[str, str] | None = None,
+        cwd: str | None = None,
+        **options: Any,
+    ) -> subprocess.Popen[str]:
+        """Start a command as `exec` does; on `ctl` its pid is the command's own."""
+        options = {"text": True, **options}
+        return subprocess.Popen((*self._enter(where, cwd), *argv), env=self.environment(env), **options)
+
+    def ssh(self, host: str, command: str, **options: Any) -> subprocess.CompletedProcess[str]:
+        """Run a shell line on a host as its user, by ssh from the controller."""
+        return self.exec(CONTROLLER, "ssh", host, command, **options)
+
+    def cli(self, *argv: str, **options: Any) -> subprocess.CompletedProcess[str]:
+        """Run the command line under test on the controller."""
+        return self.exec(
+            CONTROLLER, sys.executable, "-m", "maccluster_cli", *argv, **{"cwd": str(ROOT), **options}
+        )
+
+    # Breaking things
+
+    def cable(self, one: str, other: str) -> Cable:
+        """Return the first cable between two hosts."""
+        for cable in self.cables:
+            if cable.joins(one, other):
+                return cable
+        raise LookupError(f"no cable between {one} and {other}")
+
+    def kill(self, name: str, *, power: bool = False) -> None:
+        """End a host at once. Its kernel still answers its peers, unless the power goes with it."""
+        host = self._alive(name)
+        if power:
+            network.power_off(self.paths, host)
+        with suppress(ProcessLookupError):
+            os.kill(host.pid or 0, signal.SIGKILL)
+        build.wait_for_end(host.pid or 0)
+        host.pid = None
+        self._save()
+
+    def boot(self, name: str) -> None:
+        """Start a killed host again, with the disk that it had."""
+        host = self.hosts[name]
+        if host.pid is not None:
+            raise LookupError(f"{name} is on")
+        unplugged = self.facts(name) / "unplugged"
+        network.power_on(self.paths, host, unplugged=[path.name for path in unplugged.glob("*")])
+        host.pid = build.start(self.paths, [name])[name]
+        self._save()
+        build.wait_for_banners(self.paths, [host])
+
+    def cut(self, one: str, other: str, how: str = "down") -> None:
+        """Break a cable: `down` pulls it, `drop` makes it swallow packets, `reset` makes it refuse TCP."""
+        cable = self.cable(one, other)
+        network.cut(self.paths, cable, how)
+        if how == "down":
+            self.write(cable.a.host, f"unplugged/{cable.a.interface}", "")
+
+    def heal(self, one: str, other: str) -> None:
+        cable = self.cable(one, other)
+        network.heal(self.paths, cable, [host.name for host in self.hosts.values() if host.pid is not None])
+        (self.facts(cable.a.host) / "unplugged" / cable.a.interface).unlink(missing_ok=True)
+
+    def isolate(self, name: str) -> None:
+        """Pull a host's network cable at the switch; its Thunderbolt cables stay."""
+        network.set_link(self.paths, network.SWITCH, self.hosts[name].name, up=False)
+
+    def rejoin(self, name: str) -> None:
+        network.set_link(self.paths, network.SWITCH, self.hosts[name].name, up=True)
+
+    def shape(self, name: str, interface: str, rate: str) -> None:
+        network.shape(self.paths, name, interface, rate)
+
+    def loss(self, name: str, interface: str, probability: float) -> None:
+        network.lose(self.paths, name, interface, probability)
+
+    # Looking and setting
+
+    def counters(self, name: str, interface: str) -> tuple[int, int]:
+        """Bytes received and sent by an interface since it exists; ``name`` may be `ctl`."""
+        pid = self.controller if name == CONTROLLER else self._alive(name).pid
+        folder = Path(f"/proc/{pid}/root/sys/class/net/{interface}/statistics")
+        return int((folder / "rx_bytes").read_text()), int((folder / "tx_bytes").read_text())
+
+    def facts(self, name: str) -> Path:
+        """Return the directory from which a host's fake commands answer, as seen from outside."""
+        pid = self.hosts[name].pid
+        return (self.paths.upper(name) if pid is None else Path(f"/proc/{pid}/root")) / FACTS
+
+    def write(self, name: str, path: str, text: str) -> None:
+        target = self.facts(name) / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(text)
+
+    def set_state(self, name: str, key: str, value: object) -> None:
+        """Change what the fakes of a host answer: a path below its facts, or the bare name of such a file."""
+        folder = self.facts(name)
+        found = [folder / key] if "/" in key else [path for path in folder.rglob(key) if path.is_file()]
+        if not found and key not in ("sleep_disabled", "prevented"):
+            raise KeyError(key)
+        for path in found or [folder / key]:
+            path.write_text(f"{value}\n")
+        if key == "rdma":
+            self._tell_peers(self.hosts[name])
+
+    def _tell_peers(self, host: Host) -> None:
+        """A Mac announces on its cables whether its RDMA is on."""
+        for cable in host.cables:
+            peer = self.hosts[cable.facing(host.name)[1].host]
+            for path, text in thunderbolt(peer, self._offers(peer)):
+                self.write(peer.name, path, text)
+
+    def _offers(self, host: Host) -> dict[str, tuple[Host, bool]]:
+        peers = (self.hosts[cable.facing(host.name)[1].host] for cable in host.cables)
+        return {p.name: (p, self._offers_rdma(p)) for p in peers if p.hardware.is_mac}
+
+    def _offers_rdma(self, host: Host) -> bool:
+        return host.hardware.speaks_rdma and (self.facts(host.name) / "rdma").read_text().strip() == "enabled"
+
+    def advertise(self, name: str, service: str = "_ssh._tcp", port: int = 22) -> None:
+        """Announce a service by Bonjour from inside a host's network, until the lab goes down."""
+        host = self._alive(name)
+        script = (sys.executable, "-m", "tests.lab.advertise", host.name, host.lan_ip, service, str(port))
+        process = subprocess.Popen(
+            ("nsenter", f"--net={self.paths.namespace(name)}", *script),
+            env=self.paths.environment(),
+            cwd=ROOT,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        self._advertisers.append(process)
+        if process.stdout is None or process.stdout.readline() != "ready\n":
+            raise RuntimeError(f"{name} does not advertise")
+
+    def profile(self, path: Path | None = None, nodes: tuple[str, ...] = (), *, cables: bool = True) -> str:
+        """Describe the lab as a profile of the product; with ``path`` also write it there."""
+        wanted = [self.hosts[name] for name in nodes or self.hosts]
+        text = profiles.render(wanted, self.cables if cables else [])
+        if path:
+            Path(path).write_text(text)
+        return text
+
+    def _save(self) -> None:
+        pids = {CONTROLLER: self.controller, **{name: host.pid for name, host in self.hosts.items()}}
+        self.paths.file.write_text(json.dumps({"request": asdict(self.request), "pids": pids}))

@@ -1,0 +1,67 @@
+#!/bin/sh
+# sysctl: one file a name. A name above others stands for all below it.
+lab=/var/db/lab
+. "$lab/facts"
+status=0 bare='' skip=''
+
+usage() {
+    printf 'usage: sysctl [-bdehiNnoqx] [-B <bufsize>] [-f filename] name[=value] ...\n' >&2
+    printf '       sysctl [-bdehNnoqx] [-B <bufsize>] -a\n' >&2
+    exit 1
+}
+print() {
+    read -r value <"$lab/sysctl/$1"
+    if [ -n "$bare" ]; then printf '%s\n' "$value"; else printf '%s: %s\n' "$1" "$value"; fi
+}
+print_below() {
+    found=
+    for file in "$lab/sysctl/$1"*; do
+        [ -e "$file" ] || continue
+        found=yes
+        print "${file##*/}"
+    done
+    [ -n "$found" ]
+}
+unknown() {
+    [ -z "$strict_sysctl$skip" ] && return
+    [ -n "$skip" ] && return
+    printf "sysctl: unknown oid '%s'\n" "$1" >&2
+    status=1
+}
+complain() {
+    printf 'sysctl: %s\n' "$1" >&2
+    status=1
+}
+write() {
+    name=${1%%=*} file=$lab/sysctl/${1%%=*}
+    [ -e "$file" ] || { unknown "$name"; return; }
+    case "$name" in
+    iogpu.* | kern.maxfiles* | kern.ipc.* | net.*) ;;
+    *) complain "oid '$name' is read only"; return ;;
+    esac
+    [ -w "$file" ] || { complain "$1: Operation not permitted"; return; }
+    read -r old <"$file"
+    printf '%s\n' "${1#*=}" >"$file"
+    printf '%s: %s -> %s\n' "$name" "$old" "${1#*=}"
+}
+
+[ $# -gt 0 ] || usage
+while [ $# -gt 0 ]; do
+    case "$1" in
+    -n) bare=yes ;;
+    -i) skip=yes ;;
+    -w | -q) ;;
+    -a) print_below '' ;;
+    -*) usage ;;
+    *=*) write "$1" ;;
+    *)
+        if [ -e "$lab/sysctl/$1" ]; then
+            print "$1"
+        else
+            print_below "$1." || unknown "$1"
+        fi
+        ;;
+    esac
+    shift
+done
+exit "$status"
