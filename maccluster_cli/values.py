@@ -47,14 +47,19 @@ class Fact:
 Facts = Mapping[str, Any]
 
 
+def no_commands(have: Any, want: Any) -> tuple[Command, ...]:
+    """The ``write`` of a setting that lives in a file of ours and needs no command on a node."""
+    del have, want
+    return ()
+
+
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """A fact that can be written too. ``write`` goes both ways, so nobody writes an undo."""
+    """A fact that can be written too. ``write(have, want)`` goes both ways, so nobody writes an undo."""
 
     name: str
     why: str
-    write: Callable[[Any, Any], tuple[Command, ...]]
-    reversible: bool = True
+    write: Callable[[Any, Any], tuple[Command, ...]] = no_commands
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,1 +1,49 @@
-def main() -> None: ...
+"""argv to one call, and whatever goes wrong to one sentence and an exit code."""
+
+from __future__ import annotations
+
+import sys
+
+
+def main() -> None:
+    """Entry point of the command ``maccluster``."""
+    from maccluster_cli.cli.app import app
+    from maccluster_cli.errors import ClusterError
+
+    try:
+        app()
+    except ClusterError as error:
+        _report(error)
+    except KeyboardInterrupt:
+        sys.exit(130)
+    except BrokenPipeError:  # `maccluster … | head`: nobody reads on, which is no failure of ours
+        sys.stderr.close()
+        sys.exit(141)
+    except Exception:  # noqa: BLE001  # the boundary: no traceback ever reaches the screen
+        _report_bug()
+
+
+def _report(error: Exception) -> None:
+    import logging
+
+    from maccluster_cli.errors import ClusterError
+    from maccluster_cli.ui.screen import Look, Screen
+
+    logging.getLogger(__name__).info("failed", exc_info=error)
+    if isinstance(error, ClusterError):
+        Screen(Look()).error(error)
+        sys.exit(error.code)
+
+
+def _report_bug() -> None:
+    import logging
+
+    logging.getLogger(__name__).exception("bug")
+    files = [h.baseFilename for h in logging.getLogger().handlers if isinstance(h, logging.FileHandler)]
+    kind = sys.exc_info()[0]
+    sys.stderr.write(
+        f"error: maccluster broke ({kind.__name__ if kind else 'unknown'}); this is a bug of ours\n"
+    )
+    where = f"please report it with this log: {files[0]}" if files else "please report it with -vv's output"
+    sys.stderr.write(f" next: {where}\n")
+    sys.exit(70)

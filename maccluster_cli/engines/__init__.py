@@ -1,0 +1,1 @@
+"""How each framework wants its ranks started. A new engine is one module and one line here."""

@@ -1,0 +1,42 @@
+"""Words the shell can complete. A TAB runs the program, so this reads TOML and nothing else."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Iterable
+
+from maccluster_cli import shelf
+from maccluster_cli.errors import ClusterError
+
+
+def profiles(incomplete: str) -> list[str]:
+    """Profile names."""
+    return _starting(incomplete, shelf.profiles())
+
+
+def recipes(incomplete: str) -> list[str]:
+    """Recipe names."""
+    return _starting(incomplete, shelf.recipes())
+
+
+def nodes(incomplete: str) -> list[str]:
+    """Node names and @roles of the profile in force, also after a comma."""
+    done, comma, last = incomplete.rpartition(",")
+    bang = "!" if last.startswith("!") else ""
+    return [f"{done}{comma}{bang}{word}" for word in _starting(last.removeprefix("!"), _node_words())]
+
+
+def _node_words() -> list[str]:
+    try:
+        file, _ = shelf.profile_file(os.environ.get("MACCLUSTER_PROFILE"))
+        table = tomllib.loads(file.read_text(encoding="utf-8"))
+    except (ClusterError, OSError, ValueError):
+        return []
+    named = table.get("nodes", {})
+    roles = {role for node in named.values() if isinstance(node, dict) for role in node.get("roles", [])}
+    return [*named, *sorted(f"@{role}" for role in roles)]
+
+
+def _starting(prefix: str, words: Iterable[str]) -> list[str]:
+    return [word for word in words if word.startswith(prefix)]

@@ -1,0 +1,202 @@
+"""Start every rank, watch them all, stop them all: no rank outlives its job."""
+
+from __future__ import annotations
+
+import json
+import logging
+import queue
+import signal
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from maccluster_cli.errors import ClusterError
+from maccluster_cli.transport import lay
+from maccluster_cli.transport.base import ask
+from maccluster_cli.transport.fleet import Fleet
+from maccluster_cli.values import Command, Launch
+
+log = logging.getLogger(__name__)
+_LAST_WORDS_S = 5.0  # after one rank failed, the others notice and say so themselves
+_POLITE_S = 2.5  # from TERM to KILL; the ring holds no wired RDMA memory, so KILL loses nothing
+_TICK_S = 0.2
+_TAIL = 20
+
+
+class Keeper(Protocol):
+    """Who keeps what ranks say."""
+
+    def event(self, line: bytes) -> None:
+        """One event, as it came."""
+
+    def log(self, rank: int, data: bytes) -> None:
+        """What a rank wrote to stderr."""
+
+
+@dataclass(slots=True)
+class Rank:
+    """One rank as the watcher sees it."""
+
+    launch: Launch
+    state: str = "starting"  # starting, running, done, failed
+    code: int | None = None  # None until it ended, and where the connection was lost
+    pid: int | None = None
+    error: Mapping[str, Any] | None = None
+    tail: list[str] = field(default_factory=list)
+    lost: ClusterError | None = None
+
+    @property
+    def ended(self) -> bool:
+        """Whether its process, or the way to it, is gone."""
+        return self.state in {"done", "failed"}
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """One thing that happened: an event of a rank, or its end."""
+
+    rank: int
+    event: Mapping[str, Any] | None = None
+    code: int | None = None
+    lost: ClusterError | None = None
+
+
+class Job:
+    """All ranks of one run. ``on_event`` sees every event of every rank, in the caller's thread."""
+
+    def __init__(
+        self,
+        fleet: Fleet,
+        launches: Sequence[Launch],
+        folders: Mapping[str, str],
+        keeper: Keeper,
+        on_event: Callable[[Sequence[Rank], int, Mapping[str, Any]], None],
+    ) -> None:
+        self.ranks = [Rank(launch) for launch in launches]
+        self._fleet = fleet
+        self._folders = folders
+        self._keeper = keeper
+        self._on_event = on_event
+        self._told: queue.Queue[Told] = queue.Queue()
+        self._failed_at: float | None = None
+
+    def run(self) -> None:
+        """Start all ranks and return when all have ended. Ctrl-C stops them first, then goes on up."""
+        nodes = {node.name: node for node in self._fleet.nodes}
+        threads = [
+            threading.Thread(target=self._attend, args=(rank.launch, nodes[rank.launch.node]), daemon=True)
+            for rank in self.ranks
+        ]
+        try:
+            for thread in threads:
+                thread.start()
+            self._watch()
+        except BaseException:
+            self.stop()
+            raise
+
+    def stop(self) -> None:
+        """TERM, a short wait, KILL: whole process groups, on every node at once."""
+        self._signal(signal.SIGTERM)
+        self._drain(_POLITE_S)
+        if any(not rank.ended for rank in self.ranks):
+            self._signal(signal.SIGKILL)
+            self._drain(_POLITE_S)
+
+    def _attend(self, launch: Launch, node: Any) -> None:
+        """One thread a rank: pass on what it says until it ends."""
+        lines = _Events(launch.rank, self._told, self._keeper)
+        try:
+            stream = self._fleet.door(node).open(lay.start(launch, self._folders[launch.node]))
+        except ClusterError as error:
+            self._told.put(Told(launch.rank, lost=error))
+            return
+        try:
+            code = stream.pump(lines.out, lines.err)
+        finally:
+            stream.close()
+        lost = None
+        if code is None:
+            hint = f"maccluster status --nodes {node.name}"
+            lost = ClusterError("the connection was lost while it trained", node=node.name, hint=hint, code=4)
+        self._told.put(Told(launch.rank, code=code, lost=lost))
+
+    def _watch(self) -> None:
+        while any(not rank.ended for rank in self.ranks):
+            self._take(_TICK_S)
+            if self._failed_at and time.monotonic() - self._failed_at > _LAST_WORDS_S:
+                self.stop()
+                return
+
+    def _drain(self, seconds: float) -> None:
+        end = time.monotonic() + seconds
+        while any(not rank.ended for rank in self.ranks) and time.monotonic() < end:
+            self._take(_TICK_S)
+
+    def _take(self, wait_s: float) -> None:
+        try:
+            told = self._told.get(timeout=wait_s)
+        except queue.Empty:
+            return
+        rank = self.ranks[told.rank]
+        if told.event is None:
+            rank.code, rank.lost = told.code, told.lost
+            rank.state = "done" if told.code == 0 else "failed"
+            if rank.state == "failed" and self._failed_at is None:
+                self._failed_at = time.monotonic()
+            log.info("rank %s ended: code %s", told.rank, told.code)
+            self._on_event(self.ranks, told.rank, {"event": "ended", "code": told.code})
+            return
+        self._note(rank, told.event)
+        self._on_event(self.ranks, told.rank, told.event)
+
+    @staticmethod
+    def _note(rank: Rank, event: Mapping[str, Any]) -> None:
+        if event.get("event") == "start":
+            rank.state, rank.pid = "running", event.get("pid")
+        elif event.get("event") == "error":
+            rank.error = event
+        elif event.get("event") == "stderr":
+            rank.tail = [*rank.tail, str(event["text"])][-_TAIL:]
+
+    def _signal(self, number: signal.Signals) -> None:
+        """To the process groups of all ranks that live: the pid a rank reports is its group's."""
+        groups: dict[str, list[str]] = {}
+        for rank in self.ranks:
+            if not rank.ended and rank.pid:
+                groups.setdefault(rank.launch.node, []).append(f"-{rank.pid}")
+
+        def send(door: Any) -> None:
+            if pids := groups.get(door.node.name):
+                name = number.name.removeprefix("SIG")
+                ask(door, [Command(("/bin/kill", "-s", name, "--", *pids), timeout_s=3)])
+
+        self._fleet.each(send)
+
+
+class _Events:
+    """Splits a rank's stdout into events; stderr goes to its log and, line by line, to the watcher."""
+
+    def __init__(self, rank: int, told: queue.Queue[Told], keeper: Keeper) -> None:
+        self._rank, self._told, self._keeper = rank, told, keeper
+        self._rest = {"out": b"", "err": b""}
+
+    def out(self, data: bytes) -> None:
+        for line in self._lines("out", data):
+            self._keeper.event(line)
+            try:
+                event = json.loads(line)
+            except ValueError:
+                event = {"event": "stderr", "text": line.decode("utf-8", "replace")}
+            self._told.put(Told(self._rank, event if isinstance(event, dict) else {"event": "noise"}))
+
+    def err(self, data: bytes) -> None:
+        self._keeper.log(self._rank, data)
+        for line in self._lines("err", data):
+            self._told.put(Told(self._rank, {"event": "stderr", "text": line.decode("utf-8", "replace")}))
+
+    def _lines(self, stream: str, data: bytes) -> list[bytes]:
+        *lines, self._rest[stream] = (self._rest[stream] + data).split(b"\n")
+        return [line for line in lines if line.strip()]

@@ -1,0 +1,122 @@
+"""Which nodes are meant: ``mini[1-4],!mini3``, ``@role``, ``studio*``; and names folded back for people."""
+
+from __future__ import annotations
+
+import difflib
+import fnmatch
+import re
+from collections.abc import Iterable, Sequence
+
+from maccluster_cli.errors import UsageError
+from maccluster_cli.values import Node
+
+_RANGE = re.compile(r"\[([^\]]*)\]")
+_NUMBERED = re.compile(r"^(.*?)(\d+)$")
+_MOST = 4096  # a typing slip such as [1-999999999] must not eat the machine
+
+
+def select(expression: str, nodes: Sequence[Node]) -> tuple[Node, ...]:
+    """Nodes that ``expression`` names, in the profile's order. Raises UsageError for a name nobody has."""
+    wanted: set[str] = set()
+    terms = [term for term in _split(expression) if term]
+    if not terms:
+        raise UsageError("no node is named", hint="--nodes takes names such as 'mini[1-4],!mini3' or @role")
+    if all(term.startswith("!") for term in terms):
+        wanted = {node.name for node in nodes}
+    for term in terms:
+        names = _resolve(term.removeprefix("!"), nodes)
+        wanted = wanted - names if term.startswith("!") else wanted | names
+    return tuple(node for node in nodes if node.name in wanted)
+
+
+def expand(pattern: str) -> tuple[str, ...]:
+    """``mini[1-3,5]`` as four names; zero padding is kept. Raises UsageError for a broken range."""
+    found = _RANGE.search(pattern)
+    if not found:
+        return (pattern,)
+    head, tail = pattern[: found.start()], pattern[found.end() :]
+    return tuple(name for number in _numbers(found[1], pattern) for name in expand(f"{head}{number}{tail}"))
+
+
+def fold(names: Iterable[str]) -> str:
+    """``mini1 mini2 mini3 nas`` as ``mini[1-3],nas``: short for people, valid for ``--nodes``."""
+    groups: dict[tuple[str, int], list[int]] = {}
+    out: list[str | tuple[str, int]] = []
+    for name in dict.fromkeys(names):
+        found = _NUMBERED.match(name)
+        if not found:
+            out.append(name)
+            continue
+        key = (found[1], len(found[2]) if found[2].startswith("0") else 0)
+        if key not in groups:
+            out.append(key)
+        groups.setdefault(key, []).append(int(found[2]))
+    return ",".join(item if isinstance(item, str) else _fold_group(item, groups[item]) for item in out)
+
+
+def _fold_group(key: tuple[str, int], numbers: list[int]) -> str:
+    prefix, width = key
+    spans = [
+        f"{lo:0{width}d}" if lo == hi else f"{lo:0{width}d}-{hi:0{width}d}"
+        for lo, hi in _spans(sorted(numbers))
+    ]
+    inside = ",".join(spans)
+    return f"{prefix}[{inside}]" if len(numbers) > 1 else f"{prefix}{inside}"
+
+
+def _spans(numbers: Sequence[int]) -> list[tuple[int, int]]:
+    spans: list[tuple[int, int]] = []
+    for number in numbers:
+        if spans and spans[-1][1] == number - 1:
+            spans[-1] = (spans[-1][0], number)
+        else:
+            spans.append((number, number))
+    return spans
+
+
+def _split(expression: str) -> list[str]:
+    """Split at commas outside brackets."""
+    return [term.strip() for term in re.split(r",(?![^\[]*\])", expression)]
+
+
+def _numbers(inside: str, pattern: str) -> list[str]:
+    numbers: list[str] = []
+    for part in inside.split(","):
+        lo, _, hi = part.partition("-")
+        if not lo.isdecimal() or (hi and not hi.isdecimal()) or ("-" in part and not hi):
+            raise UsageError(
+                f"cannot read the range in {pattern!r}", hint="write it as name[1-4] or name[1,3]"
+            )
+        last = int(hi or lo)
+        if not 0 <= last - int(lo) < _MOST:
+            raise UsageError(f"the range in {pattern!r} runs backwards or is too long")
+        width = len(lo) if lo.startswith("0") else 0
+        numbers += [f"{number:0{width}d}" for number in range(int(lo), last + 1)]
+    return numbers
+
+
+def _resolve(term: str, nodes: Sequence[Node]) -> set[str]:
+    if term.startswith("@"):
+        return _role(term[1:], nodes)
+    known = [node.name for node in nodes]
+    found: set[str] = set()
+    for name in expand(term):
+        names = set(fnmatch.filter(known, name)) if any(c in name for c in "*?") else {name} & set(known)
+        if not names:
+            raise UsageError(f"no node is called {name!r}", hint=_suggest(name, known))
+        found |= names
+    return found
+
+
+def _role(role: str, nodes: Sequence[Node]) -> set[str]:
+    found = {node.name for node in nodes if role in node.roles}
+    if not found:
+        roles = sorted({role for node in nodes for role in node.roles})
+        raise UsageError(f"no node has the role {role!r}", hint=_suggest(role, roles))
+    return found
+
+
+def _suggest(name: str, known: Sequence[str]) -> str:
+    close = difflib.get_close_matches(name, known, 1)
+    there = f"this profile has {fold(known)}" if known else "this profile has none"
+    return f"did you mean {close[0]!r}? {there}" if close else there

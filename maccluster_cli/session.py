@@ -1,0 +1,116 @@
+"""Puts profile, transport, screen and log together, once a call."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import logging
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from maccluster_cli import shelf, store
+from maccluster_cli.nodeset import select
+from maccluster_cli.transport.fleet import Fleet
+from maccluster_cli.ui.screen import Look, Screen
+from maccluster_cli.values import Node
+
+if TYPE_CHECKING:
+    from maccluster_cli.profile import Profile
+    from maccluster_cli.transport.ssh import Trust
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What every subcommand takes."""
+
+    look: Look = Look()
+    profile: str | None = None
+    nodes: str | None = None
+
+
+class Session:
+    """One call of maccluster. Nothing is read, opened or imported before it is used."""
+
+    def __init__(self, options: Options) -> None:
+        self.options = options
+        self.screen = Screen(options.look)
+        self.log = _start_log(self.screen)
+        self._fleet: Fleet | None = None
+
+    @functools.cached_property
+    def profile(self) -> Profile:
+        """The profile in force, checked."""
+        from maccluster_cli.profile import read_profile
+
+        return read_profile(self.profile_file)
+
+    @functools.cached_property
+    def profile_file(self) -> Path:
+        """The file of the profile in force."""
+        file, source = shelf.profile_file(self.options.profile)
+        logging.getLogger(__name__).info("profile %s (from %s)", file, source)
+        return file
+
+    @functools.cached_property
+    def nodes(self) -> tuple[Node, ...]:
+        """The nodes that ``--nodes`` selects, all of the profile's without it."""
+        return select(self.options.nodes, self.profile.nodes) if self.options.nodes else self.profile.nodes
+
+    @property
+    def fleet(self) -> Fleet:
+        """Doors to the selected nodes."""
+        if self._fleet is None:
+            self._fleet = Fleet(self.nodes, self.profile.ssh.connect_timeout_s, self._trust())
+        return self._fleet
+
+    @staticmethod
+    def python(node: Node) -> str | None:
+        """The interpreter of a node's ranks; on this machine our own unless the profile says otherwise."""
+        return node.python or (sys.executable if node.local else None)
+
+    def close(self) -> None:
+        """Drop all connections."""
+        if self._fleet is not None:
+            self._fleet.close()
+
+    def _trust(self) -> Trust | None:
+        """Trust on first use is asked, so it needs somebody who can answer."""
+        if self.options.look.no_input or not sys.stdin.isatty():
+            return None
+        return lambda node, kind, fingerprint: self.screen.agree(
+            f"{node} is new here. Its host key is {kind} {fingerprint}. Trust it?", "--yes"
+        )
+
+
+@contextlib.contextmanager
+def open_session(options: Options) -> Iterator[Session]:
+    """A session that leaves no connection behind."""
+    session = Session(options)
+    try:
+        yield session
+    finally:
+        session.close()
+
+
+def _start_log(screen: Screen) -> Path | None:
+    """Everything goes to a file of this call; the screen shows less. Never a reason to fail."""
+    file = store.open_log()
+    if file is None:
+        return None
+    handler = logging.FileHandler(file, encoding="utf-8")
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    root = logging.getLogger()
+    root.addHandler(handler)
+    root.setLevel(logging.INFO)
+    logging.getLogger("paramiko").setLevel(logging.WARNING)
+    logging.getLogger(__name__).info("argv %s", _argv(sys.argv))
+    if screen.look.verbose:
+        screen.say(f"log: {file}")
+    return file
+
+
+def _argv(words: Sequence[str]) -> str:
+    return " ".join(words)

@@ -1,0 +1,55 @@
+"""Scripts that lay files into a run's folder on a node and start things there. Pure."""
+
+from __future__ import annotations
+
+import io
+import tarfile
+from collections.abc import Mapping
+
+from maccluster_cli.transport import batch
+from maccluster_cli.values import Launch, Node
+
+NO_FOLDER = 73  # EX_CANTCREAT of sysexits
+
+
+def archive(files: Mapping[str, bytes]) -> bytes:
+    """Files as one tar, private to the user; every node has tar."""
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w", format=tarfile.USTAR_FORMAT) as tar:
+        for name, content in files.items():
+            entry = tarfile.TarInfo(name)
+            entry.size, entry.mode = len(content), 0o600
+            tar.addfile(entry, io.BytesIO(content))
+    return out.getvalue()
+
+
+def prepare(node: Node, run_id: str, size: int, check: str) -> str:
+    """Make the run's folder, unpack ``size`` bytes of tar from stdin there, run the ``check`` line in it."""
+    into = f"umask 077; mkdir -p {_base(node)} && cd {_base(node)} && mkdir {batch.quote(run_id)} && cd {batch.quote(run_id)}"
+    unpack = 'tar -xf "$_in"'
+    return batch.with_payload(f"{into} && {unpack} || exit {NO_FOLDER}; {check}", size)
+
+
+def start(launch: Launch, folder: str) -> str:
+    """Start one rank in its folder. Its stdin is its lifeline: it ends when the controller goes."""
+    files = [
+        f"printf %s {batch.quote(content.decode())} >{batch.quote(name)}"
+        for name, content in launch.files.items()
+    ]
+    return "\n".join(
+        (
+            f"cd {batch.quote(folder)} || exit {NO_FOLDER}",
+            *files,
+            batch.env_words(launch.env.items()),
+            # a Mac mini sleeps after a minute without a user; this holds it awake as long as the rank lives
+            "if [ -x /usr/bin/caffeinate ]; then /usr/bin/caffeinate -i -s -w $$ </dev/null >/dev/null 2>&1 & fi",
+            f"exec {' '.join(map(batch.quote, launch.argv))}",
+        )
+    )
+
+
+def _base(node: Node) -> str:
+    if node.workdir is None:
+        return '"${XDG_DATA_HOME:-$HOME/.local/share}/maccluster/runs"'
+    rest = node.workdir.removeprefix("~/")
+    return f'"$HOME"/{batch.quote(rest)}' if rest != node.workdir else batch.quote(node.workdir)

@@ -1,0 +1,1 @@
+"""What people see and programs read: stdout is data, stderr is for people."""
