@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
+from ipaddress import IPv4Interface
 from typing import TYPE_CHECKING, Any
 
 from maccluster_cli.linux.files import FILES, below
@@ -19,7 +21,6 @@ if TYPE_CHECKING:
 IP = Command(("ip", "-j", "addr"), system=LINUX)
 
 _SPEED = re.compile(r"[1-9]\d{0,7}", re.ASCII)
-_ADDRESS = re.compile(r"\d{1,3}(?:\.\d{1,3}){3}", re.ASCII)
 _LOOPBACK = "loopback"
 
 
@@ -74,9 +75,8 @@ def _addresses(entries: Any) -> Iterator[str]:
     for entry in entries if isinstance(entries, list) else ():
         if not isinstance(entry, Mapping) or entry.get("family") != "inet":
             continue
-        local, length = entry.get("local"), entry.get("prefixlen")
-        if isinstance(local, str) and _ADDRESS.fullmatch(local) and isinstance(length, int):
-            yield f"{local}/{length}"
+        with suppress(ValueError):
+            yield str(IPv4Interface(f"{entry.get('local')}/{entry.get('prefixlen')}"))
 
 
 FACTS = (

@@ -31,6 +31,7 @@ FACTS: tuple[Fact, ...] = (
 
 NAMES: tuple[str, ...] = (
     *(fact.name for fact in FACTS if not fact.name.startswith("raw.")),
+    "os.uptime_s",
     "net.interfaces",
     "tb.ports",
     "rdma",

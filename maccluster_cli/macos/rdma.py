@@ -107,6 +107,8 @@ def _by_devices(signs: Signs) -> Rdma:
     usable = _usable(signs)
     names = tuple(usable)
     hint = _wrong_port(signs)
+    if not names:
+        return Rdma("unknown", f"no device but that of the port beside Ethernet{hint}")
     if "PORT_ACTIVE" in usable.values():
         up = ", ".join(name for name, state in usable.items() if state == "PORT_ACTIVE")
         return Rdma("active", f"active on {up}{hint}", names)
