@@ -1,7 +1,7 @@
 """Every file in recordings/ says what commands printed and which facts must follow; a case is data, not code.
 
-A reply is a text, a list of its lines, an object or list of objects to print as JSON, `{"out", "err", "code"}`,
-or `{"files": {path: text}}` as `head` prints them. Commands without a reply were not found (127). Facts are
+A reply is a text, a list of its lines, objects printed as JSON, `{"files": {path: text}}`
+for what `head` prints, or `{"out", "err", "code"}`. A command without a reply was not found (127). Facts are
 compared with those of `combine`; of an object only the named fields are.
 """
 
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from maccluster_cli import linux, macos
-from maccluster_cli.values import Reply
+from maccluster_cli.values import Port, Reply
 
 if TYPE_CHECKING:
     from maccluster_cli.values import Command, Fact
@@ -49,9 +49,10 @@ def told_for(fact: Fact, replies: dict[str, Any]) -> Any:
 
 def values(system: str, replies: dict[str, Any]) -> dict[str, Any]:
     room = ROOMS[system]
-    return room.combine(
+    found: dict[str, Any] = room.combine(
         {fact.name: fact.parse(reply(fact.command, told_for(fact, replies))) for fact in room.FACTS}
     )
+    return found
 
 
 def same(wanted: Any, found: Any) -> bool:
@@ -117,7 +118,7 @@ def test_combine_names_everything_and_keeps_what_others_read(room: Any) -> None:
 
 
 def test_same_compares_only_named_fields() -> None:
-    port = macos.thunderbolt.Port("1", None)
+    port = Port("1", None)
     assert same({"receptacle": "1"}, port)
     assert not same({"receptacle": "2"}, port)
     assert len(fields(port)) > 1
