@@ -1,0 +1,1 @@
+"""The lab: several hosts on one Linux machine, in network namespaces."""

@@ -11,6 +11,7 @@ import json
 import os
 import signal
 import socket
+import stat
 import sys
 import time
 from collections.abc import Callable
@@ -24,6 +25,7 @@ BANNER_LIMIT_S = 60.0
 CONTROLLER = "ctl"
 # A shell as PID 1 reaps orphans; sshd detaches from it.
 INIT = "trap 'exit 0' TERM; /usr/sbin/sshd; while :; do sleep 86400 & wait $!; done"
+DEVICES = {"null": (1, 3), "zero": (1, 5), "full": (1, 7), "random": (1, 8), "urandom": (1, 9), "tty": (5, 0)}
 INIT_PATH = "/usr/bin:/bin:/usr/sbin:/sbin"
 
 
@@ -41,6 +43,19 @@ def _hidden(tree: Path) -> bool:
     return tree.stat().st_dev != Path("/").stat().st_dev or tree.is_relative_to("/tmp")
 
 
+def _make_devices(dev: Path) -> None:
+    """Only what every program needs: a host's root must not see the machine's disks."""
+    kernel.mount("tmpfs", dev, "tmpfs", 0, "mode=755")
+    for name, (major, minor) in DEVICES.items():
+        os.mknod(dev / name, stat.S_IFCHR | 0o666, os.makedev(major, minor))
+        (dev / name).chmod(0o666)
+    for name, target in (("ptmx", "pts/ptmx"), ("fd", "/proc/self/fd")):
+        (dev / name).symlink_to(target)
+    for name, kind, data in (("pts", "devpts", "newinstance,ptmxmode=0666"), ("shm", "tmpfs", "mode=1777")):
+        (dev / name).mkdir()
+        kernel.mount(kind, dev / name, kind, 0, data)
+
+
 def _assemble(paths: Paths, name: str) -> Path:
     """Mount a host's whole file system; return its root."""
     base = paths.state / "hosts" / name
@@ -48,10 +63,10 @@ def _assemble(paths: Paths, name: str) -> Path:
     layers = (base / "layers").read_text()
     data = f"lowerdir={layers}:/,upperdir={base / 'upper'},workdir={base / 'work'}"
     kernel.mount("overlay", root, "overlay", 0, data)
-    kernel.mount("/dev", root / "dev", None, kernel.BIND | kernel.RECURSIVE)
+    _make_devices(root / "dev")
     kernel.mount("proc", root / "proc", "proc")
     kernel.mount("sysfs", root / "sys", "sysfs")
-    for folder, mode in (("run", "755"), ("tmp", "1777"), ("dev/shm", "1777")):
+    for folder, mode in (("run", "755"), ("tmp", "1777")):
         kernel.mount("tmpfs", root / folder, "tmpfs", 0, f"mode={mode}")
     for tree in filter(_hidden, python_trees()):
         target = root / tree.relative_to("/")
@@ -84,7 +99,7 @@ def _become_host(paths: Paths, name: str) -> NoReturn:
     kernel.mount(None, "/", None, kernel.RECURSIVE | kernel.PRIVATE)
     _move_in(_assemble(paths, name))
     _quiet("/run/console.log")
-    os.execve("/bin/sh", ["init", "-c", INIT], {"PATH": INIT_PATH, "HOME": "/", MARK: paths.prefix})
+    os.execve("/bin/sh", ["init", "-c", INIT], {"PATH": INIT_PATH, "HOME": "/", MARK: paths.prefix})  # noqa: S606
 
 
 def _become_controller(paths: Paths) -> NoReturn:
@@ -101,7 +116,7 @@ def _become_controller(paths: Paths) -> NoReturn:
         if target.exists():
             kernel.mount(source, target, None, kernel.BIND)
     _quiet(os.devnull)
-    os.execve("/bin/sleep", ["sleep", "infinity"], {MARK: paths.prefix})
+    os.execve("/bin/sleep", ["sleep", "infinity"], {MARK: paths.prefix})  # noqa: S606
 
 
 def _child(paths: Paths, name: str, report: int) -> NoReturn:

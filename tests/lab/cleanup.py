@@ -14,7 +14,7 @@ from tests.lab import kernel
 from tests.lab.paths import HOME, MARK, Paths
 
 PATIENCE_S = 10.0
-TEST_PREFIX = "t"  # labs of test runs are called t<pid>
+TEST_PREFIX = "test-"  # labs of test runs are called test-<pid> and test-<pid>-<number>
 
 
 def _family() -> set[int]:
@@ -39,9 +39,8 @@ def processes(paths: Paths) -> Iterator[int]:
         if not entry.name.isdigit() or int(entry.name) in family:
             continue
         with contextlib.suppress(OSError):
-            if (entry / "ns/net").stat().st_ino in inside:
-                yield int(entry.name)
-            elif mark in (entry / "environ").read_bytes() + b"\0":
+            joined = (entry / "ns/net").stat().st_ino in inside
+            if joined or mark in (entry / "environ").read_bytes() + b"\0":
                 yield int(entry.name)
 
 

@@ -7,7 +7,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
@@ -17,14 +17,14 @@ from typing import Any, Self
 from tests.lab import build, cleanup, network, profiles
 from tests.lab.answers import thunderbolt
 from tests.lab.network import CONTROLLER
-from tests.lab.paths import FACTS, MARK, ROOT, Paths
+from tests.lab.paths import FACTS, ROOT, Paths
+from tests.lab.running import Runner
 from tests.lab.topology import Cable, Host, Request, lay_out
 
-HOST_ENVIRONMENT = ("PATH=/usr/bin:/bin:/usr/sbin:/sbin", "HOME=/var/root")
-AGENTS = ("SSH_AUTH_SOCK", "SSH_AGENT_PID")
+LATE_STATE = ("sleep_disabled", "prevented")  # files that a fresh host does not have
 
 
-class Lab:
+class Lab(Runner):
     """Several hosts, a controller and the switch between them. A context manager: leaving takes it down."""
 
     def __init__(self, paths: Paths, request: Request, pids: Mapping[str, int | None]) -> None:
@@ -68,72 +68,6 @@ class Lab:
             if process.stdout:
                 process.stdout.close()
         self._advertisers.clear()
-
-    # Running things
-
-    def _enter(self, where: str, cwd: str | None = None) -> tuple[str, ...]:
-        """Words that put a command inside; `env -C` since the working directory belongs to the old mounts."""
-        if where == CONTROLLER:
-            return ("nsenter", "-t", str(self.controller), "-m", "-n", "env", "-C", cwd or str(Path.cwd()))
-        spaces = ("nsenter", "-t", str(self._alive(where).pid), "-m", "-u", "-i", "-n", "-p", "-r")
-        return (*spaces, "env", "-i", "-C", cwd or "/", *HOST_ENVIRONMENT)
-
-    def _alive(self, name: str) -> Host:
-        host = self.hosts[name]
-        if host.pid is None:
-            raise LookupError(f"{name} is off")
-        return host
-
-    def environment(self, extra: Mapping[str, str] | None = None) -> dict[str, str]:
-        """Environment of the controller: a private home, no agent."""
-        kept = {k: v for k, v in os.environ.items() if k not in AGENTS and not k.startswith("XDG_")}
-        home = self.paths.home
-        private = {
-            "HOME": str(home),
-            "XDG_CONFIG_HOME": str(home / ".config"),
-            "XDG_DATA_HOME": str(home / ".local/share"),
-            "XDG_STATE_HOME": str(home / ".local/state"),
-            "XDG_CACHE_HOME": str(home / ".cache"),
-            MARK: self.paths.prefix,
-        }
-        return {**kept, **private, **(extra or {})}
-
-    def exec(
-        self,
-        where: str,
-        *argv: str,
-        env: Mapping[str, str] | None = None,
-        cwd: str | None = None,
-        **options: Any,
-    ) -> subprocess.CompletedProcess[str]:
-        """Run a command as root on a host or on `ctl`; output is captured as text unless ``options`` say else."""
-        options = {"capture_output": True, "text": True, "timeout": 60, **options}
-        check = options.pop("check", False)
-        return subprocess.run(
-            (*self._enter(where, cwd), *argv), env=self.environment(env), check=check, **options
-        )
-
-    def popen(
-        self,
-        where: str,
-        *argv: str,
-        env: Mapping[str, str] | None = None,
-        cwd: str | None = None,
-        **options: Any,
-    ) -> subprocess.Popen[str]:
-        """Start a command as `exec` does; on `ctl` its pid is the command's own."""
-        options = {"text": True, **options}
-        return subprocess.Popen((*self._enter(where, cwd), *argv), env=self.environment(env), **options)
-
-    def ssh(self, host: str, command: str, **options: Any) -> subprocess.CompletedProcess[str]:
-        """Run a shell line on a host as its user, by ssh from the controller."""
-        return self.exec(CONTROLLER, "ssh", host, command, **options)
-
-    def cli(self, *argv: str, **options: Any) -> subprocess.CompletedProcess[str]:
-        """Run the command line under test on the controller."""
-        return self.exec(
-            CONTROLLER, sys.executable, "-m", "maccluster_cli", *argv, **{"cwd": str(ROOT), **options}
-        )
 
     # Breaking things
 
@@ -209,16 +143,34 @@ class Lab:
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(text)
 
+    def _state_files(self, name: str, key: str) -> list[Path]:
+        folder = self.facts(name)
+        if "/" in key or key in LATE_STATE:
+            return [folder / key]
+        found = [path for path in folder.rglob(key) if path.is_file()]
+        if not found:
+            raise KeyError(key)
+        return found
+
+    def state(self, name: str, key: str) -> str:
+        """Return what `set_state` would change; empty when it was never set."""
+        path = self._state_files(name, key)[0]
+        return path.read_text().rstrip("\n") if path.exists() else ""
+
     def set_state(self, name: str, key: str, value: object) -> None:
         """Change what the fakes of a host answer: a path below its facts, or the bare name of such a file."""
-        folder = self.facts(name)
-        found = [folder / key] if "/" in key else [path for path in folder.rglob(key) if path.is_file()]
-        if not found and key not in ("sleep_disabled", "prevented"):
-            raise KeyError(key)
-        for path in found or [folder / key]:
+        for path in self._state_files(name, key):
             path.write_text(f"{value}\n")
         if key == "rdma":
             self._tell_peers(self.hosts[name])
+
+    def forget_state(self, name: str, key: str) -> None:
+        """Put a state back to what a fresh host has: no file, or an empty one."""
+        for path in self._state_files(name, key):
+            if key in LATE_STATE:
+                path.unlink(missing_ok=True)
+            else:
+                path.write_text("\n")
 
     def _tell_peers(self, host: Host) -> None:
         """A Mac announces on its cables whether its RDMA is on."""
@@ -232,7 +184,7 @@ class Lab:
         return {p.name: (p, self._offers_rdma(p)) for p in peers if p.hardware.is_mac}
 
     def _offers_rdma(self, host: Host) -> bool:
-        return host.hardware.speaks_rdma and (self.facts(host.name) / "rdma").read_text().strip() == "enabled"
+        return host.hardware.speaks_rdma and self.state(host.name, "rdma") == "enabled"
 
     def advertise(self, name: str, service: str = "_ssh._tcp", port: int = 22) -> None:
         """Announce a service by Bonjour from inside a host's network, until the lab goes down."""
@@ -249,7 +201,9 @@ class Lab:
         if process.stdout is None or process.stdout.readline() != "ready\n":
             raise RuntimeError(f"{name} does not advertise")
 
-    def profile(self, path: Path | None = None, nodes: tuple[str, ...] = (), *, cables: bool = True) -> str:
+    def profile(
+        self, path: Path | None = None, nodes: Sequence[str] | None = None, cables: bool = True
+    ) -> str:
         """Describe the lab as a profile of the product; with ``path`` also write it there."""
         wanted = [self.hosts[name] for name in nodes or self.hosts]
         text = profiles.render(wanted, self.cables if cables else [])

@@ -125,7 +125,9 @@ def _silence(end: End) -> Iterator[tuple[str, ...]]:
 
 
 def _refuse(end: End) -> tuple[str, ...]:
-    return ("INPUT", "-i", end.interface, "-p", "tcp", "-j", "REJECT", "--reject-with", "tcp-reset")
+    """Refuse all TCP but resets, or the reset that the other side sends would be swallowed here."""
+    no_reset = ("-p", "tcp", "!", "--tcp-flags", "RST", "RST")
+    return ("INPUT", "-i", end.interface, *no_reset, "-j", "REJECT", "--reject-with", "tcp-reset")
 
 
 def cut(paths: Paths, cable: Cable, how: str) -> None:
