@@ -40,18 +40,20 @@ def expand(pattern: str) -> tuple[str, ...]:
 
 def fold(names: Iterable[str]) -> str:
     """``mini1 mini2 mini3 nas`` as ``mini[1-3],nas``: short for people, valid for ``--nodes``."""
+    split = [(name, _NUMBERED.match(name)) for name in dict.fromkeys(names)]
+    padded = {(m[1], len(m[2])) for _, m in split if m and m[2].startswith("0")}
     groups: dict[tuple[str, int], list[int]] = {}
-    out: list[str | tuple[str, int]] = []
-    for name in dict.fromkeys(names):
-        found = _NUMBERED.match(name)
+    order: list[str | tuple[str, int]] = []
+    for name, found in split:
         if not found:
-            out.append(name)
+            order.append(name)
             continue
-        key = (found[1], len(found[2]) if found[2].startswith("0") else 0)
+        width = len(found[2])
+        key = (found[1], width if (found[1], width) in padded else 0)
         if key not in groups:
-            out.append(key)
+            order.append(key)
         groups.setdefault(key, []).append(int(found[2]))
-    return ",".join(item if isinstance(item, str) else _fold_group(item, groups[item]) for item in out)
+    return ",".join(item if isinstance(item, str) else _fold_group(item, groups[item]) for item in order)
 
 
 def _fold_group(key: tuple[str, int], numbers: list[int]) -> str:

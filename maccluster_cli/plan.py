@@ -8,7 +8,7 @@ from maccluster_cli.values import Change, Command, Facts, Plan, Setting
 
 
 def plan(settings: Iterable[Setting], have: Mapping[str, Facts], want: Mapping[str, Facts]) -> Plan:
-    """Changes that lead from ``have`` to ``want`` (node -> setting -> value); what ``want`` leaves out stays."""
+    """Changes that lead from ``have`` to ``want`` (node -> setting -> value); what ``want`` omits stays."""
     return Plan(
         tuple(
             Change(node, setting.name, have.get(node, {}).get(setting.name), wishes[setting.name])

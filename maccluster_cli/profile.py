@@ -107,7 +107,7 @@ class Model(_Table):
 
 
 class Data(_Table):
-    """What it is trained on: the built-in generator ``sums``, or a folder with train.jsonl and valid.jsonl."""
+    """What it is trained on: the generator ``sums``, or a folder with train.jsonl and valid.jsonl."""
 
     source: str = Field(default="sums", min_length=1)
     seed: int = 0

@@ -7,7 +7,7 @@ import functools
 import logging
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 class Options:
     """What every subcommand takes."""
 
-    look: Look = Look()
+    look: Look = field(default_factory=Look)
     profile: str | None = None
     nodes: str | None = None
 

@@ -36,7 +36,7 @@ def shipped_dir() -> Path:
 
 
 def profile_file(named: str | None) -> tuple[Path, str]:
-    """The profile's file and where the choice came from. Raises ProfileError when the named one is not there."""
+    """The profile's file and where the choice came from. Raises ProfileError for a name nobody has."""
     if named:
         return _named(named, "profile", profiles()), "--profile"
     if wish := os.environ.get("MACCLUSTER_PROFILE"):

@@ -12,7 +12,7 @@ import time
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Self
 
 from maccluster_cli.errors import ClusterError
 from maccluster_cli.shelf import state_dir
@@ -91,7 +91,7 @@ class Run:
         """Write the manifest; called at the start as well, so that a dead controller leaves one."""
         write_atomically(self.manifest, dump(manifest))
 
-    def __enter__(self) -> Run:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -122,7 +122,7 @@ def open_log() -> Path | None:
 
 
 def worker_archive() -> bytes:
-    """The worker room as a zip that a node's Python imports from: nodes always run the controller's version."""
+    """The worker room as a zip that a node's Python imports from: nodes run the controller's version."""
     package = Path(__file__).parent
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:

@@ -10,7 +10,7 @@ _KEY = re.compile(r"""^\s*("[^"]*"|'[^']*'|[A-Za-z0-9_.-]+)\s*=""")
 
 
 def line_of(text: str, place: Sequence[str | int]) -> int | None:
-    """The line (from 1) of the key or table at ``place``, or of the closest table around it; None for none."""
+    """The line (from 1) of the key or table at ``place``, or of the closest table around it."""
     lines = _lines(text)
     for length in range(len(place), 0, -1):
         if found := lines.get(tuple(str(part) for part in place[:length])):

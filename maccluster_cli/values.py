@@ -117,7 +117,7 @@ class Cable:
 
 @dataclass(frozen=True, slots=True)
 class Interface:
-    """A network interface: addresses as ``a.b.c.d/len``; ``speed_bits_s`` None when the system does not say."""
+    """A network interface: addresses as ``a.b.c.d/len``; ``speed_bits_s`` None where nobody says."""
 
     name: str
     port: str | None = None  # the hardware port's name on macOS, e.g. "Thunderbolt 1"
@@ -155,7 +155,7 @@ class Port:
 
 @dataclass(frozen=True, slots=True)
 class Rdma:
-    """Whether RDMA can work here: ``state`` is active, ready, off, impossible or unknown; ``reason`` says why."""
+    """Whether RDMA can work: ``state`` is active, ready, off, impossible or unknown; ``reason`` why."""
 
     state: str
     reason: str

@@ -19,8 +19,8 @@ def main() -> None:
     except BrokenPipeError:  # `maccluster … | head`: nobody reads on, which is no failure of ours
         sys.stderr.close()
         sys.exit(141)
-    except Exception:  # noqa: BLE001  # the boundary: no traceback ever reaches the screen
-        _report_bug()
+    except Exception as bug:  # noqa: BLE001  # the boundary: no traceback ever reaches the screen
+        _report_bug(bug)
 
 
 def _report(error: Exception) -> None:
@@ -35,15 +35,12 @@ def _report(error: Exception) -> None:
         sys.exit(error.code)
 
 
-def _report_bug() -> None:
+def _report_bug(bug: Exception) -> None:
     import logging
 
-    logging.getLogger(__name__).exception("bug")
+    logging.getLogger(__name__).info("bug", exc_info=bug)
     files = [h.baseFilename for h in logging.getLogger().handlers if isinstance(h, logging.FileHandler)]
-    kind = sys.exc_info()[0]
-    sys.stderr.write(
-        f"error: maccluster broke ({kind.__name__ if kind else 'unknown'}); this is a bug of ours\n"
-    )
+    sys.stderr.write(f"error: maccluster broke ({type(bug).__name__}); this is a bug of ours\n")
     where = f"please report it with this log: {files[0]}" if files else "please report it with -vv's output"
     sys.stderr.write(f" next: {where}\n")
     sys.exit(70)

@@ -118,7 +118,7 @@ def _signature(body: Body, options: Sequence[str]) -> inspect.Signature:
 
 
 def _help(body: Body, examples: Sequence[str]) -> str:
-    """Examples stand first: they are what people copy. ``\\b`` keeps a paragraph's lines as they are."""
+    r"""Examples stand first: they are what people copy. ``\b`` keeps a paragraph's lines as they are."""
     summary, _, rest = inspect.cleandoc(body.__doc__ or "").partition("\n")
     shown = "\n".join(f"  {example}" for example in examples)
     return f"{summary}\n\n\b\nExamples:\n{shown}\n\n{rest.strip()}".strip()

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import tomllib
 from collections.abc import Iterable
+
+import typer
 
 from maccluster_cli import shelf
 from maccluster_cli.errors import ClusterError
@@ -20,16 +21,17 @@ def recipes(incomplete: str) -> list[str]:
     return _starting(incomplete, shelf.recipes())
 
 
-def nodes(incomplete: str) -> list[str]:
-    """Node names and @roles of the profile in force, also after a comma."""
+def nodes(ctx: typer.Context, incomplete: str) -> list[str]:
+    """Node names and @roles of the profile that is named on the line or in force, also after a comma."""
     done, comma, last = incomplete.rpartition(",")
+    words = _node_words(ctx.params.get("profile"))
     bang = "!" if last.startswith("!") else ""
-    return [f"{done}{comma}{bang}{word}" for word in _starting(last.removeprefix("!"), _node_words())]
+    return [f"{done}{comma}{bang}{word}" for word in _starting(last.removeprefix("!"), words)]
 
 
-def _node_words() -> list[str]:
+def _node_words(profile: str | None) -> list[str]:
     try:
-        file, _ = shelf.profile_file(os.environ.get("MACCLUSTER_PROFILE"))
+        file, _ = shelf.profile_file(profile)
         table = tomllib.loads(file.read_text(encoding="utf-8"))
     except (ClusterError, OSError, ValueError):
         return []

@@ -37,8 +37,8 @@ def discover(
 ) -> int:
     """Show every node, what it is, and the Thunderbolt cables between them.
 
-    Three sources stand side by side, since each of them fails alone: SSH to the nodes of the profile, Bonjour on
-    the local network, and the cables themselves, told apart by the UUIDs of both ends.
+    Three sources stand side by side, since each of them fails alone: SSH to the nodes of the profile,
+    Bonjour on the local network, and the cables themselves, told apart by the UUIDs of both ends.
     """
     from maccluster_cli.flows import save as keep
     from maccluster_cli.flows.discover import discover as flow

@@ -12,6 +12,15 @@ if TYPE_CHECKING:
     from maccluster_cli.session import Session
 
 
+_HELP = """Show, check and list profiles.
+
+\b
+Examples:
+  maccluster profile list
+  maccluster profile check ./maccluster.toml
+"""
+
+
 def show(session: Session) -> None:
     """Show the profile in force: its file, nodes and cables."""
     from maccluster_cli.ui import profile as ui
@@ -55,7 +64,7 @@ def register(app: typer.Typer) -> None:
     group = typer.Typer(
         no_args_is_help=True,
         rich_markup_mode=None,
-        help="Show, check and list profiles.\n\n\b\nExamples:\n  maccluster profile list\n  maccluster profile check ./maccluster.toml",
+        help=_HELP,
     )
     shared = ("profile", "nodes", "json")
     common.command(

@@ -29,8 +29,8 @@ def run(
     """Run a command or a script on all nodes at once.
 
     Several words are run exactly as they stand; a single word is a line for the node's sh, so that
-    pipes work. A script from stdin may have a #! line. Output that is the same is shown once. The exit code is
-    the largest one of all nodes.
+    pipes work. A script from stdin may have a #! line. Output that is the same is shown once. The exit
+    code is the largest one of all nodes.
     """
     from maccluster_cli.flows import run as flow
     from maccluster_cli.ui import run as ui

@@ -35,10 +35,11 @@ def train(
     ui.opening(session.screen, chosen.name, chosen.description, sum(n.ranks for n in session.nodes), names)
     run = store.Run(store.new_run_id(chosen.name))
     with run, ui.Progress(session.screen, chosen.train.steps, run.run_id) as progress:
-        result = flow.train(
-            session.fleet, session.profile, chosen, run, seed=seed, on_event=progress.on_event
-        )
+        training = flow.Training(session.fleet, session.profile, chosen, run, seed)
+        result = training.run(progress.on_event)
     ui.closing(session.screen, result, flow.summary(result, str(run.manifest)))
+    if result.error is not None:
+        raise result.error
     return result.code
 
 

@@ -35,7 +35,7 @@ class Report:
 
     @property
     def shape(self) -> str:
-        """pair, chain, ring, mesh, …"""
+        """What the cables form: pair, chain, ring, mesh and so on."""
         return topology.shape([view.node.name for view in self.views], self.cables)
 
     def seen(self, view: View) -> Seen:
@@ -75,7 +75,7 @@ def discover(
     expected: Sequence[Cable] = (),
     bonjour_s: float = 0.0,
 ) -> Report:
-    """Ask all nodes, listen on the network meanwhile, join what the cables say. ``bonjour_s`` 0 listens not."""
+    """Ask all nodes, listen on the network meanwhile (``bonjour_s`` 0: not), join what the cables say."""
     browse = Browse(bonjour_s) if bonjour_s > 0 else None
     views = tuple(look(fleet, timeout_s, python))
     facts = {view.node.name: view.facts for view in views if view.error is None}

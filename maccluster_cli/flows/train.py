@@ -12,7 +12,7 @@ from maccluster_cli import __version__, placement, store
 from maccluster_cli.engines import mlx
 from maccluster_cli.errors import INTERRUPTED, ClusterError, UnreachableError
 from maccluster_cli.flows.job import Job, Rank
-from maccluster_cli.flows.prepare import prepare, pythons
+from maccluster_cli.flows.prepare import Ready, prepare, pythons
 from maccluster_cli.values import Cable, Node
 
 if TYPE_CHECKING:
@@ -32,12 +32,14 @@ class Result:
     status: str = "running"  # running, done, failed, interrupted
     world_size: int = 0
     code: int = 0
+    error: ClusterError | None = None
     wall_s: float | None = None
     seats: tuple[placement.Seat, ...] = ()
     versions: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     score: dict[str, Mapping[str, int]] = field(default_factory=dict)
     done: Mapping[str, Any] = field(default_factory=dict)
     saved: str | None = None
+    floor: float | None = None
     last_step: Mapping[str, Any] = field(default_factory=dict)
     ranks: tuple[Mapping[str, Any], ...] = ()
 
@@ -52,73 +54,78 @@ class Result:
             self.done = event
         elif kind == "saved":
             self.saved = str(event["path"])
+        elif kind == "data":
+            self.floor = event.get("entropy_floor_nats_per_byte")
 
 
-def train(
-    fleet: Fleet, profile: Profile, recipe: Recipe, run: store.Run, *, seed: int | None, on_event: Watch
-) -> Result:
-    """Run ``recipe`` on the fleet's nodes. The error of a run that fails is raised after the manifest is written."""
-    nodes = placement.order(fleet.nodes, profile.cables)
-    result = Result(run.run_id, world_size=sum(node.ranks for node in nodes))
-    settings = recipe.for_worker()
-    if seed is not None:
-        settings["train"]["seed"] = seed
-    placement.check_batch(recipe.train.batch_size, result.world_size, recipe.name)
-    frame = {
-        "recipe": settings,
-        "profile": {"name": profile.name, "file": str(profile.file)},
-        "argv": sys.argv,
-    }
-    began, started = time.monotonic(), store.utc_now()
+class Training:
+    """One run of a recipe on the fleet's nodes."""
 
-    def conclude() -> None:
-        result.wall_s = round(time.monotonic() - began, 3)
-        run.conclude(manifest(result, {**frame, "started": started, "ended": store.utc_now()}))
+    def __init__(
+        self, fleet: Fleet, profile: Profile, recipe: Recipe, run: store.Run, seed: int | None
+    ) -> None:
+        self._fleet = fleet
+        self._cables = profile.cables
+        self._first_port = profile.job.port
+        self._run = run
+        self._nodes = placement.order(fleet.nodes, profile.cables)
+        self._settings = recipe.for_worker()
+        if seed is not None:
+            self._settings["train"]["seed"] = seed
+        self.result = Result(run.run_id, world_size=sum(node.ranks for node in self._nodes))
+        placement.check_batch(recipe.train.batch_size, self.result.world_size, recipe.name)
+        self._frame = {
+            "recipe": self._settings,
+            "profile": {"name": profile.name, "file": str(profile.file)},
+            "argv": sys.argv,
+            "started": store.utc_now(),
+        }
 
-    run.conclude(manifest(result, {**frame, "started": started}))
-    try:
-        _through(fleet, profile.cables, nodes, profile.job.port, settings, run, result, on_event)
-    except KeyboardInterrupt:
-        result.status, result.code = "interrupted", INTERRUPTED
-        raise
-    except ClusterError as error:
-        result.status, result.code = "failed", error.code
-        raise
-    finally:
-        conclude()
-    return result
+    def run(self, on_event: Watch) -> Result:
+        """Train. What goes wrong stands in the result; the manifest is there from the first moment on."""
+        began = time.monotonic()
+        self._run.conclude(manifest(self.result, self._frame))
+        self.result.status = "failed"
+        try:
+            self._through(on_event)
+            self.result.status = "done"
+        except KeyboardInterrupt:
+            self.result.status, self.result.code = "interrupted", INTERRUPTED
+        except ClusterError as error:
+            self.result.error, self.result.code = error, error.code
+        finally:
+            self.result.wall_s = round(time.monotonic() - began, 3)
+            self._run.conclude(manifest(self.result, {**self._frame, "ended": store.utc_now()}))
+        return self.result
 
+    def _through(self, on_event: Watch) -> None:
+        ready, interpreters = self._prepare()
+        launches = mlx.launches(ready.seats, interpreters, ready.folders, ready.systems)
 
-def _through(
-    fleet: Fleet,
-    cables: Sequence[Cable],
-    nodes: Sequence[Node],
-    first_port: int,
-    settings: Mapping[str, Any],
-    run: store.Run,
-    result: Result,
-    on_event: Watch,
-) -> None:
-    interpreters = pythons(nodes, sys.executable)
-    seats = placement.with_ports(
-        placement.seats(nodes, cables, _management(fleet, nodes, cables)), first_port
-    )
-    files = {mlx.SPEC: mlx.spec(run.run_id, len(seats), settings), mlx.ARCHIVE: store.worker_archive()}
-    ready = prepare(fleet, run.run_id, files, seats, interpreters)
-    result.seats, result.versions = ready.seats, ready.versions
-    launches = mlx.launches(ready.seats, interpreters, ready.folders, ready.systems)
+        def noted(ranks: Sequence[Rank], rank: int, event: Mapping[str, Any]) -> None:
+            if rank == 0:
+                self.result.note(event)
+            on_event(ranks, rank, event)
 
-    def noted(ranks: Sequence[Rank], rank: int, event: Mapping[str, Any]) -> None:
-        if rank == 0:
-            result.note(event)
-        on_event(ranks, rank, event)
+        job = Job(self._fleet, launches, ready.folders, self._run, noted)
+        try:
+            job.run()
+        finally:
+            self.result.ranks = tuple(_rank(rank) for rank in job.ranks)
+        if self.result.saved:
+            self.result.saved = f"{ready.folders[ready.seats[0].node]}/{self.result.saved}"
+        _judge(job, self._run)
 
-    job = Job(fleet, launches, ready.folders, run, noted)
-    try:
-        job.run()
-    finally:
-        result.ranks = tuple(_rank(rank) for rank in job.ranks)
-    _judge(job, run, result)
+    def _prepare(self) -> tuple[Ready, dict[str, str]]:
+        interpreters = pythons(self._nodes, sys.executable)
+        management = _management(self._fleet, self._nodes, self._cables)
+        seats = placement.seats(self._nodes, self._cables, management)
+        wanted = placement.with_ports(seats, self._first_port)
+        spec = mlx.spec(self._run.run_id, len(seats), self._settings)
+        files = {mlx.SPEC: spec, mlx.ARCHIVE: store.worker_archive()}
+        ready = prepare(self._fleet, self._run.run_id, files, wanted, interpreters)
+        self.result.seats, self.result.versions = ready.seats, ready.versions
+        return ready, interpreters
 
 
 def _management(fleet: Fleet, nodes: Sequence[Node], cables: Sequence[Cable]) -> dict[str, str]:
@@ -128,10 +135,10 @@ def _management(fleet: Fleet, nodes: Sequence[Node], cables: Sequence[Cable]) ->
     return {outcome.node.name: outcome.value for outcome in fleet.each(lambda door: door.address())}
 
 
-def _judge(job: Job, run: store.Run, result: Result) -> None:
+def _judge(job: Job, run: store.Run) -> None:
+    """Raise the error of the rank that failed first, if any did."""
     failed = [rank for rank in job.ranks if rank.code != 0]
     if not failed:
-        result.status = "done"
         return
     # a rank that lost its peers tells of another's end; blame who began
     first = min(failed, key=lambda rank: (rank.code == 5, rank.lost is None, rank.launch.rank))  # noqa: PLR2004
@@ -199,6 +206,7 @@ def summary(result: Result, manifest_file: str) -> dict[str, Any]:
         "steps": done.get("steps"),
         "first_loss": done.get("first_loss"),
         "final_loss": done.get("final_loss"),
+        "entropy_floor_nats_per_byte": result.floor,
         "score_before": result.score.get("before"),
         "score_after": result.score.get("after"),
         "tokens_per_second": round(tokens / wall_s, 1) if tokens and wall_s else None,

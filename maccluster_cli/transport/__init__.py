@@ -1,0 +1,1 @@
+"""The door to machines: the only room that opens connections and starts processes."""

@@ -23,7 +23,7 @@ class Sighting:
 
 
 class Browse:
-    """A browse that runs beside other work. ``result`` waits until ``seconds`` have passed since the start."""
+    """A browse that runs beside other work. ``result`` waits until ``seconds`` have passed."""
 
     def __init__(self, seconds: float) -> None:
         self._end = time.monotonic() + seconds

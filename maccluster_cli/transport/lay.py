@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from maccluster_cli.transport import batch
 from maccluster_cli.values import Launch, Node
 
+# a Mac mini sleeps after a minute without a user; this holds it awake as long as the rank lives
+_AWAKE = "/usr/bin/caffeinate"
 NO_FOLDER = 73  # EX_CANTCREAT of sysexits
 
 
@@ -25,9 +27,16 @@ def archive(files: Mapping[str, bytes]) -> bytes:
 
 def prepare(node: Node, run_id: str, size: int, check: str) -> str:
     """Make the run's folder, unpack ``size`` bytes of tar from stdin there, run the ``check`` line in it."""
-    into = f"umask 077; mkdir -p {_base(node)} && cd {_base(node)} && mkdir {batch.quote(run_id)} && cd {batch.quote(run_id)}"
-    unpack = 'tar -xf "$_in"'
-    return batch.with_payload(f"{into} && {unpack} || exit {NO_FOLDER}; {check}", size)
+    base, folder = _base(node), batch.quote(run_id)
+    steps = (
+        "umask 077",
+        f"mkdir -p {base}",
+        f"cd {base}",
+        f"mkdir {folder}",
+        f"cd {folder}",
+        'tar -xf "$_in"',
+    )
+    return batch.with_payload(f"{' && '.join(steps)} || exit {NO_FOLDER}; {check}", size)
 
 
 def start(launch: Launch, folder: str) -> str:
@@ -41,8 +50,7 @@ def start(launch: Launch, folder: str) -> str:
             f"cd {batch.quote(folder)} || exit {NO_FOLDER}",
             *files,
             batch.env_words(launch.env.items()),
-            # a Mac mini sleeps after a minute without a user; this holds it awake as long as the rank lives
-            "if [ -x /usr/bin/caffeinate ]; then /usr/bin/caffeinate -i -s -w $$ </dev/null >/dev/null 2>&1 & fi",
+            f"if [ -x {_AWAKE} ]; then {_AWAKE} -i -s -w $$ </dev/null >/dev/null 2>&1 & fi",
             f"exec {' '.join(map(batch.quote, launch.argv))}",
         )
     )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import os
 import select
 import socket
 import threading
@@ -40,7 +39,7 @@ class SshStream:
     def __init__(self, channel: paramiko.Channel, stdin: bytes) -> None:
         self._channel = channel
         self._unsent = memoryview(stdin)
-        channel.setblocking(False)
+        channel.settimeout(0.0)  # never block: the pump waits for both streams at once
 
     def pump(self, out: Sink, err: Sink, deadline_s: float | None = None) -> int | None:
         """Pass on both streams until they end; the exit code, or None when lost or past the deadline."""
@@ -63,7 +62,7 @@ class SshStream:
             self._channel.close()
 
     def _drained(self, out: Sink, err: Sink) -> bool:
-        ended = self._channel.eof_received or self._channel.closed
+        ended = bool(self._channel.eof_received or self._channel.closed)
         while self._channel.recv_ready():
             out(self._channel.recv(_CHUNK))
         while self._channel.recv_stderr_ready():
@@ -149,6 +148,7 @@ class _AskOnce(MissingHostKeyPolicy):
 
     def missing_host_key(self, client: paramiko.SSHClient, hostname: str, key: paramiko.PKey) -> None:
         """Ask, remember a yes where ssh would, refuse otherwise."""
+        del client
         if not self._trust or not self._trust(self._node, key.get_name(), key.fingerprint):
             raise _UnknownHostKeyError(f"its host key is not known here ({key.get_name()} {key.fingerprint})")
         file = _known_hosts(self._ssh_config)[0]
@@ -222,7 +222,11 @@ def _private_key(file: str) -> paramiko.PKey:
 def _keys(key: str | None) -> dict[str, Any]:
     """A named key alone, else agent and defaults. A stray RSA key costs 180 ms a connection, so not both."""
     if key:
-        return {"pkey": _private_key(os.path.expanduser(key)), "look_for_keys": False, "allow_agent": False}
+        return {
+            "pkey": _private_key(str(Path(key).expanduser())),
+            "look_for_keys": False,
+            "allow_agent": False,
+        }
     return {}
 
 

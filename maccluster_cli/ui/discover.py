@@ -9,14 +9,13 @@ from typing import Any
 from maccluster_cli.flows.discover import Report
 from maccluster_cli.flows.look import View
 from maccluster_cli.flows.save import Proposal
+from maccluster_cli.nodeset import fold
 from maccluster_cli.ui import units
 from maccluster_cli.ui.screen import Screen, clean
 from maccluster_cli.values import Interface, Port, Rdma
 
-_COLUMNS = (
-    "node", "ssh", "bonjour", "cable", "machine", "cores", "memory", "system", "thunderbolt", "rdma",
-    "sleep", "wired limit", "up", "disk free", "worker",
-)  # fmt: skip
+_WHO = ("node", "ssh", "bonjour", "cable", "machine", "memory", "system", "thunderbolt", "rdma")
+_STATE = ("node", "cores", "sleep", "wired limit", "up", "disk free", "worker")
 
 
 def show(screen: Screen, report: Report) -> None:
@@ -24,10 +23,14 @@ def show(screen: Screen, report: Report) -> None:
     if screen.look.json:
         screen.data(as_json(report))
         return
-    screen.table(_COLUMNS, [_row(report, view) for view in report.views])
     if screen.look.plain:
+        screen.records((*_who(report, view), *_state(view)[1:]) for view in report.views)
         return
-    if addresses := [row for view in report.views for row in _addresses(view)]:
+    screen.table(_WHO, [_who(report, view) for view in report.views])
+    answered = [view for view in report.views if view.error is None]
+    if answered:
+        screen.table(_STATE, [_state(view) for view in answered])
+    if addresses := [row for view in answered for row in _addresses(view)]:
         screen.table(("node", "interface", "port", "address", "speed", "mtu"), addresses)
     _cables(screen, report)
     for line in notes(report):
@@ -40,15 +43,16 @@ def notes(report: Report) -> Iterator[str]:
     if missing:
         yield f"{len(report.views) - len(missing)}/{len(report.views)} nodes answered"
     for view in missing:
-        yield f"missing {view.node.name}: {view.error.message if view.error else ''}{_what_was_seen(report, view)}"
+        error = view.error.message if view.error else ""
+        yield f"missing {view.node.name}: {error}{_what_was_seen(report, view)}"
         if view.error and view.error.hint:
             yield f"  next: {view.error.hint}"
-    for view in report.views:
-        yield from _node_notes(view)
+    yield from _folded(report)
     if report.bonjour_error:
         yield f"bonjour: {report.bonjour_error}"
     for stranger in report.strangers:
-        yield f"unknown Mac at {stranger.node}:R{stranger.receptacle}: {stranger.name} ({units.known(stranger.model)})"
+        what = f"{stranger.name} ({units.known(stranger.model)})"
+        yield f"unknown Mac at {stranger.node}:R{stranger.receptacle}: {what}"
     for sighting in report.unknown():
         where = ", ".join(sighting.addresses) or "no address"
         yield f"on the network, not in the profile: {sighting.host} ({where}, {sighting.service})"
@@ -61,38 +65,51 @@ def _what_was_seen(report: Report, view: View) -> str:
         parts.append("it announces itself by Bonjour, so it is awake")
     if ends := report.far_end(view.node.name):
         parts.append(
-            f"its cable to {', '.join(ends)} is up, so it is awake and its management address may have changed"
+            f"its cable to {', '.join(ends)} is up, so it is awake: its management address may have changed"
         )
     return f"; {'; '.join(parts)}" if parts else "; neither Bonjour nor a cable saw it"
 
 
+def _folded(report: Report) -> Iterator[str]:
+    """Notes on single nodes; what is the same on many is said once."""
+    groups: dict[str, list[str]] = {}
+    for view in report.views:
+        for note in _node_notes(view):
+            groups.setdefault(note, []).append(view.node.name)
+    for note, names in groups.items():
+        yield f"{fold(names)}: {note}"
+
+
 def _node_notes(view: View) -> Iterator[str]:
-    name = view.node.name
     if view.node.uuid_hash and view.identity and view.node.uuid_hash != view.identity:
-        yield f"{name} is another machine than the profile says ({view.identity}, not {view.node.uuid_hash})"
+        yield f"another machine than the profile says ({view.identity}, not {view.node.uuid_hash})"
     rdma = view.facts.get("rdma")
-    if isinstance(rdma, Rdma) and rdma.reason:
-        yield f"{name}: rdma {rdma.state}: {rdma.reason}"
+    if isinstance(rdma, Rdma) and rdma.state != "active" and rdma.reason:
+        yield f"rdma {rdma.state}: {rdma.reason}"
     if sleep := view.facts.get("power.sleep_min"):
-        yield f"{name} goes to sleep after {sleep} min without a user"
+        yield f"sleeps after {sleep} min without a user, and is gone from the network then"
     if problem := view.facts.get("worker.error"):
-        yield f"{name}: {problem}"
+        yield str(problem)
 
 
-def _row(report: Report, view: View) -> tuple[str, ...]:
+def _who(report: Report, view: View) -> tuple[str, ...]:
     seen, facts = report.seen(view), view.facts
     marks = (view.node.name, "yes" if seen.ssh else "NO", _mark(seen.bonjour), _mark(seen.cable))
     if view.error:
-        return (*marks, *("" for _ in _COLUMNS[len(marks) :]))
+        return (*marks, *("" for _ in _WHO[len(marks) :]))
     rdma = facts.get("rdma")
+    state = rdma.state if isinstance(rdma, Rdma) else units.UNKNOWN
+    memory = units.size(facts.get("hw.memory_bytes"))
+    return (*marks, _machine(view), memory, _system(view), _thunderbolt(view), state)
+
+
+def _state(view: View) -> tuple[str, ...]:
+    if view.error:
+        return (view.node.name, *("" for _ in _STATE[1:]))
+    facts = view.facts
     return (
-        *marks,
-        _machine(view),
+        view.node.name,
         _cores(view),
-        units.size(facts.get("hw.memory_bytes")),
-        _system(view),
-        _thunderbolt(view),
-        rdma.state if isinstance(rdma, Rdma) else units.UNKNOWN,
         _sleep(view),
         _wired(facts.get("mem.wired_limit_mb")),
         units.span(facts.get("os.uptime_s")),
@@ -106,12 +123,10 @@ def _mark(seen: bool | None) -> str:
 
 
 def _machine(view: View) -> str:
-    facts = view.facts
-    name = facts.get("hw.name") or facts.get("hw.model")
-    chip = facts.get("hw.chip")
-    model = facts.get("hw.model")
-    extra = ", ".join(str(part) for part in (model if name != model else None, chip) if part)
-    return f"{units.known(name)}{f' ({extra})' if extra else ''}"
+    """``Mac mini, M4 Pro``: the model identifier is for ``--json``, Apple's name goes without saying."""
+    name = view.facts.get("hw.name") or view.facts.get("hw.model")
+    chip = str(view.facts.get("hw.chip") or "").removeprefix("Apple ")
+    return f"{units.known(name)}{f', {chip}' if chip else ''}"
 
 
 def _cores(view: View) -> str:
@@ -157,10 +172,11 @@ def _worker(view: View) -> str:
 
 def _addresses(view: View) -> Iterator[tuple[str, ...]]:
     interfaces: tuple[Interface, ...] = view.facts.get("net.interfaces") or ()
+    negotiated = {p.interface: p.link_rate_bits_s for p in view.facts.get("tb.ports") or ()}
     for i in interfaces:
         for address in i.addresses:
             if not address.startswith(("127.", "::1", "fe80")):
-                speed = units.rate(i.speed_bits_s)
+                speed = units.rate(i.speed_bits_s or negotiated.get(i.name))
                 yield (view.node.name, i.name, i.port or "-", address, speed, units.known(i.mtu))
 
 
@@ -253,6 +269,10 @@ def _port_json(port: Port) -> dict[str, Any]:
         for p in port.peers
     ]
     return {
-        "receptacle": port.receptacle, "interface": port.interface, "status": port.status,
-        "link_rate_bits_s": port.link_rate_bits_s, "capability_bits_s": port.capability_bits_s, "peers": peers,
-    }  # fmt: skip
+        "receptacle": port.receptacle,
+        "interface": port.interface,
+        "status": port.status,
+        "link_rate_bits_s": port.link_rate_bits_s,
+        "capability_bits_s": port.capability_bits_s,
+        "peers": peers,
+    }

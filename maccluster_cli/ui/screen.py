@@ -34,7 +34,7 @@ class Look:
 
 
 def clean(text: str) -> str:
-    """Text from a node without terminal control: escapes become visible ``\\x1b``."""
+    r"""Text from a node without terminal control: escapes become visible ``\x1b``."""
     return _CONTROLS.sub(lambda found: f"\\x{ord(found[0]):02x}", text.replace("\r\n", "\n"))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from maccluster_cli.ui import units
 from maccluster_cli.ui.screen import Screen, clean
@@ -31,7 +31,7 @@ class Progress:
         self._last_line_at = 0.0
         self._live: Live | None = None
 
-    def __enter__(self) -> Progress:
+    def __enter__(self) -> Self:
         if self._screen.lively():
             from rich.live import Live
 
@@ -116,7 +116,12 @@ def closing(screen: Screen, result: Result, summary: Mapping[str, Any]) -> None:
     if screen.look.json:
         screen.data(summary)
         return
-    floor = result.done.get("entropy_floor_nats_per_byte")
+    if result.status != "done":
+        screen.say(
+            f"{result.status} after step {result.last_step.get('step', 0)}; manifest: {summary['manifest']}"
+        )
+        return
+    floor = result.floor
     before, after = (_score(result.score.get(when)) for when in ("before", "after"))
     rows = [
         ("loss", f"{_loss(summary['first_loss'])} -> {_loss(summary['final_loss'])}"),

@@ -1,0 +1,1 @@
+complete --command maccluster --no-files --arguments "(env _MACCLUSTER_COMPLETE=complete_fish _TYPER_COMPLETE_FISH_ACTION=get-args _TYPER_COMPLETE_ARGS=(commandline -cp) maccluster)" --condition "env _MACCLUSTER_COMPLETE=complete_fish _TYPER_COMPLETE_FISH_ACTION=is-args _TYPER_COMPLETE_ARGS=(commandline -cp) maccluster"
