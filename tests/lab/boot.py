@@ -26,6 +26,7 @@ CONTROLLER = "ctl"
 # A shell as PID 1 reaps orphans; sshd detaches from it.
 INIT = "trap 'exit 0' TERM; /usr/sbin/sshd; while :; do sleep 86400 & wait $!; done"
 DEVICES = {"null": (1, 3), "zero": (1, 5), "full": (1, 7), "random": (1, 8), "urandom": (1, 9), "tty": (5, 0)}
+LINKS = {"ptmx": "pts/ptmx", "fd": "/proc/self/fd", "stdin": "fd/0", "stdout": "fd/1", "stderr": "fd/2"}
 INIT_PATH = "/usr/bin:/bin:/usr/sbin:/sbin"
 
 
@@ -49,7 +50,7 @@ def _make_devices(dev: Path) -> None:
     for name, (major, minor) in DEVICES.items():
         os.mknod(dev / name, stat.S_IFCHR | 0o666, os.makedev(major, minor))
         (dev / name).chmod(0o666)
-    for name, target in (("ptmx", "pts/ptmx"), ("fd", "/proc/self/fd")):
+    for name, target in LINKS.items():
         (dev / name).symlink_to(target)
     for name, kind, data in (("pts", "devpts", "newinstance,ptmxmode=0666"), ("shm", "tmpfs", "mode=1777")):
         (dev / name).mkdir()

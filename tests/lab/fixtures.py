@@ -16,10 +16,7 @@ from tests.lab import cleanup
 from tests.lab.cluster import Lab
 from tests.lab.paths import Paths
 
-TOOLS = (
-    *("ip", "nsenter", "iptables", "tc", "ssh", "ssh-keygen", "/usr/sbin/sshd", "sudo", "zsh", "ping"),
-    "shellcheck",
-)
+TOOLS = ("ip", "nsenter", "iptables", "tc", "ssh", "ssh-keygen", "/usr/sbin/sshd", "sudo", "zsh", "ping")
 REQUIRE = "MACCLUSTER_REQUIRE_LAB"
 FIXTURES = {"lab", "lab_factory", "fault"}
 
