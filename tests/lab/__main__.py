@@ -10,6 +10,7 @@ from pathlib import Path
 
 from tests.lab import cleanup
 from tests.lab.cluster import Lab
+from tests.lab.needs import obstacle
 from tests.lab.paths import Paths
 from tests.lab.topology import SHAPES
 
@@ -101,6 +102,9 @@ def parser() -> argparse.ArgumentParser:
 
 def main(argv: Sequence[str] | None = None) -> int:
     arguments = parser().parse_args(argv)
+    if reason := obstacle():
+        sys.stderr.write(f"{reason}\n")
+        return 1
     try:
         return int(arguments.run(arguments))
     except (LookupError, ValueError, RuntimeError) as error:

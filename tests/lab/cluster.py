@@ -15,12 +15,13 @@ from types import TracebackType
 from typing import Any, Self
 
 from tests.lab import build, cleanup, network, profiles
-from tests.lab.answers import thunderbolt
+from tests.lab.answers import render, thunderbolt
 from tests.lab.network import CONTROLLER
 from tests.lab.paths import FACTS, ROOT, Paths
 from tests.lab.running import Runner
 from tests.lab.topology import Cable, Host, Request, lay_out
 
+FORGOTTEN = "sysctl/"  # kernel values do not outlive a reboot; power settings do
 LATE_STATE = ("sleep_disabled", "prevented")  # files that a fresh host does not have
 
 
@@ -90,12 +91,15 @@ class Lab(Runner):
         self._save()
 
     def boot(self, name: str) -> None:
-        """Start a killed host again, with the disk that it had."""
+        """Start a killed host again, with the disk that it had; what a reboot forgets is forgotten."""
         host = self.hosts[name]
         if host.pid is not None:
             raise LookupError(f"{name} is on")
-        unplugged = self.facts(name) / "unplugged"
-        network.power_on(self.paths, host, unplugged=[path.name for path in unplugged.glob("*")])
+        unplugged = [path.name for path in (self.facts(name) / "unplugged").glob("*")]
+        network.batch(self.paths, name, list(network.host_lines(host, self.request.mtu, unplugged)))
+        for path, text in render(host):
+            if path.startswith(FORGOTTEN):
+                self.write(name, path, text)
         host.pid = build.start(self.paths, [name])[name]
         self._save()
         build.wait_for_banners(self.paths, [host])

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import itertools
 import os
-import shutil
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from typing import Any
@@ -14,21 +12,11 @@ import pytest
 
 from tests.lab import cleanup
 from tests.lab.cluster import Lab
+from tests.lab.needs import obstacle
 from tests.lab.paths import Paths
 
-TOOLS = ("ip", "nsenter", "iptables", "tc", "ssh", "ssh-keygen", "/usr/sbin/sshd", "sudo", "zsh", "ping")
 REQUIRE = "MACCLUSTER_REQUIRE_LAB"
 FIXTURES = {"lab", "lab_factory", "fault"}
-
-
-def obstacle() -> str:
-    """Why no lab can be built here; empty when one can."""
-    if sys.platform != "linux":
-        return "the lab needs Linux network namespaces"
-    if os.geteuid() != 0:
-        return "the lab needs root"
-    missing = [tool for tool in TOOLS if not shutil.which(tool)]
-    return f"the lab needs {', '.join(missing)}" if missing else ""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

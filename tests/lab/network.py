@@ -78,8 +78,8 @@ def _bridge(host: Host, mtu: int, *, looped: bool) -> Iterator[str]:
     yield f"addr add {host.bridge_ip}/16 brd + dev bridge0"
 
 
-def host_lines(host: Host, mtu: int, *, looped: bool) -> Iterator[str]:
-    """Set up the inside of a host; also what a Mac's own system does again at boot."""
+def host_lines(host: Host, mtu: int, unplugged: Container[str] = ()) -> Iterator[str]:
+    """What a Mac's own system does at boot; whatever somebody set by `ifconfig` since then is forgotten."""
     yield "link set lo up"
     yield f"addr replace {host.lan_ip}/16 brd + dev en0"
     yield "link set en0 up"
@@ -87,11 +87,12 @@ def host_lines(host: Host, mtu: int, *, looped: bool) -> Iterator[str]:
     yield from (f"link set {interface} up" for interface in dark_interfaces(host))
     for cable in host.cables:
         own, _ = cable.facing(host.name)
-        yield f"link set {own.interface} mtu {mtu} up"
+        yield f"link set {own.interface} mtu {mtu}"
+        if own.interface not in unplugged:
+            yield f"link set {own.interface} up"
         if not host.bridge_ip:
-            yield f"addr replace {own.address}/30 brd + dev {own.interface}"
-    if host.bridge_ip:
-        yield from _bridge(host, mtu, looped=looped)
+            yield f"addr flush dev {own.interface} scope global"
+            yield f"addr add {own.address}/30 brd + dev {own.interface}"
 
 
 def build(paths: Paths, hosts: Sequence[Host], cables: Sequence[Cable], mtu: int, *, looped: bool) -> None:
@@ -99,20 +100,14 @@ def build(paths: Paths, hosts: Sequence[Host], cables: Sequence[Cable], mtu: int
     own = f"addr add {GATEWAY}/16 brd + dev en0"
     batch(paths, CONTROLLER, ["link set lo up", own, "link set en0 up"])
     for host in hosts:
-        batch(paths, host.name, list(host_lines(host, mtu, looped=looped)))
+        bridge = _bridge(host, mtu, looped=looped) if host.bridge_ip else ()
+        batch(paths, host.name, [*host_lines(host, mtu), *bridge])
 
 
 def power_off(paths: Paths, host: Host) -> None:
     """All links down, so that no FIN or RST gets out when the processes die."""
     links = ["en0", *(cable.facing(host.name)[0].interface for cable in host.cables)]
     batch(paths, host.name, [f"link set {link} down" for link in links])
-
-
-def power_on(paths: Paths, host: Host, *, unplugged: Container[str] = ()) -> None:
-    cabled = (cable.facing(host.name)[0].interface for cable in host.cables)
-    links = ["en0", *(link for link in cabled if link not in unplugged)]
-    lines = [*(f"link set {link} up" for link in links), f"route replace default via {GATEWAY}"]
-    batch(paths, host.name, lines)
 
 
 def set_link(paths: Paths, name: str, interface: str, *, up: bool) -> None:

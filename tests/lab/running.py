@@ -73,7 +73,8 @@ class Runner:
         cwd: str | None = None,
         **options: Any,
     ) -> subprocess.Popen[str]:
-        """Start a command as `exec` does; on `ctl` its pid is the command's own."""
+        """Start a command as `exec` does. On `ctl` its pid is the command's own; on a host it is that of a
+        parent outside, so killing it leaves the command to the host."""
         options = {"text": True, **options}
         return subprocess.Popen((*self._enter(where, cwd), *argv), env=self.environment(env), **options)
 

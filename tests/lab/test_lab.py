@@ -113,6 +113,17 @@ def test_a_host_without_power_is_gone_and_keeps_its_disk(lab: Lab, fault: Fault)
     assert status(lab, "mini1", "en3") == "active"
 
 
+def test_a_reboot_forgets_what_a_mac_forgets(lab: Lab, fault: Fault) -> None:
+    fault.set_state("mini3", "womp", 1)
+    lab.ssh("mini3", "sudo ifconfig en2 mtu 9000; sudo sysctl iogpu.wired_limit_mb=5; sudo pmset -a womp 0")
+    assert "mtu 9000" in lab.ssh("mini3", "ifconfig en2").stdout
+    fault.kill("mini3")
+    lab.boot("mini3")
+    assert "mtu 1500" in lab.ssh("mini3", "ifconfig en2").stdout
+    assert lab.ssh("mini3", "sysctl -n iogpu.wired_limit_mb").stdout == "0\n"
+    assert lab.state("mini3", "womp") == "0"
+
+
 def test_an_isolated_host_keeps_its_cables(lab: Lab, fault: Fault) -> None:
     fault.isolate("mini4")
     assert status(lab, "mini4", "en0") == "inactive"
