@@ -156,7 +156,7 @@ def test_a_linux_host_is_plain_linux_with_the_same_user(zoo: Lab) -> None:
 
 
 def test_the_bridge_takes_only_the_mtu_of_its_members(lab_factory: Callable[..., Lab]) -> None:
-    lab = lab_factory(2, "pair", bridge0=True, mtu=9000)
+    lab = lab_factory(3, "ring", bridge0=True, mtu=9000)
     out = lab.ssh("mini1", "ifconfig bridge0").stdout
     assert out.startswith("bridge0: flags=8863<UP,BROADCAST,SMART,RUNNING,SIMPLEX,MULTICAST> mtu 9000\n")
     assert "\tmember: en3 flags=3<LEARNING,DISCOVER>\n" in out

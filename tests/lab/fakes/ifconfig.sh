@@ -36,12 +36,16 @@ addresses_of() {
 $addresses
 LIST
 }
+# Lists the members and sets state: a bridge is active as soon as one of its members is.
 members() {
+    state=down
     printf '\tConfiguration:\n\t\tid 0:0:0:0:0:0 priority 0 hellotime 0 fwddelay 0\n'
     printf '\t\tmaxage 0 holdcnt 0 proto stp maxaddr 100 timeout 1200\n'
     printf '\t\troot id 0:0:0:0:0:0 priority 0 ifcost 0 port 0\n\t\tipfilter disabled flags 0x0\n'
     for member in "$net/$1"/brif/*; do
         [ -e "$member" ] || continue
+        read -r link <"$net/${member##*/}/operstate"
+        [ "$link" != up ] || state=up
         read -r index <"$member/../../${member##*/}/ifindex"
         printf '\tmember: %s flags=3<LEARNING,DISCOVER>\n' "${member##*/}"
         printf '\t        ifmaxaddr 0 port %s priority 0 path cost 0\n' "$index"
