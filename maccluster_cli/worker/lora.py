@@ -55,13 +55,18 @@ def attach(model: Any, lora: LoraPart, seed: int, *, ours: bool) -> dict[str, An
 
 def _matching(blocks: Any, targets: tuple[str, ...]) -> list[str]:
     """Return the full names in a block that end in a target; a target without any is a typing mistake."""
-    names = sorted({name for block in blocks for name, layer in block.named_modules() if "weight" in layer})
-    names = [name for name in names if name.endswith("proj") or name in targets or not targets]
-    keys = {target: [n for n in names if f".{n}".endswith(f".{target}")] for target in targets or ("",)}
+    names = sorted({name for block in blocks for name, layer in block.named_modules() if _is_matrix(layer)})
+    if not targets:
+        return names
+    keys = {target: [n for n in names if f".{n}".endswith(f".{target}")] for target in targets}
     missing = [target for target, found in keys.items() if not found]
     if missing:
         raise bad_spec(f"lora.targets: no layer is called {', '.join(missing)}")
     return sorted({name for found in keys.values() for name in found})
+
+
+def _is_matrix(layer: Module) -> bool:
+    return "weight" in layer and layer.weight.ndim > 1
 
 
 def _adapt(block: Module, keys: list[str], lora: LoraPart) -> None:

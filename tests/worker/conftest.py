@@ -94,6 +94,14 @@ class Rank:
         self.errors = self.process.stderr.read()
         return self.process.returncode
 
+    def end(self) -> None:
+        """Leave nothing behind, whatever the test did with the pipes."""
+        self.process.kill()
+        self.process.wait()
+        for pipe in (self.process.stdin, self.process.stdout, self.process.stderr):
+            if pipe:
+                pipe.close()
+
     def all(self, event: str) -> list[dict[str, Any]]:
         return [one for one in self.events if one["event"] == event]
 
@@ -124,36 +132,30 @@ Launch = Callable[..., World]
 def launch(tmp_path: Path) -> Iterator[Launch]:
     started: list[Rank] = []
 
-    def start(raw: dict[str, Any], ranks: int = 1, **spec: Any) -> World:
+    def start(*raw: dict[str, Any], ranks: int = 1, **spec: Any) -> World:
         place = tmp_path / f"run{len(started)}"
         out = Path(spec.pop("out_dir", place / "out"))
         path = spec.pop("python_path", ROOT)
         (place / "out").mkdir(parents=True)
         hosts = [[f"127.0.0.1:{port}"] for port in free_ports(spec.pop("hosts", ranks))]
         (place / "hosts.json").write_text(json.dumps(hosts))
-        whole = {
-            "schema": 1,
-            "run_id": "r1",
-            "world_size": ranks,
-            "backend": "ring",
-            "out_dir": str(out),
-            "recipe": raw,
-        }
-        (place / "spec.json").write_text(json.dumps(whole | spec))
+        head = {"schema": 1, "run_id": "r1", "world_size": ranks, "backend": "ring", "out_dir": str(out)}
+        for rank in range(ranks):
+            whole = head | {"recipe": raw[rank % len(raw)]} | spec
+            (place / f"spec{rank}.json").write_text(json.dumps(whole))
         world = World([_start(place, rank, len(hosts), path) for rank in range(ranks)], out)
         started.extend(world.ranks)
         return world
 
     yield start
     for rank in started:
-        rank.process.kill()
-        rank.process.communicate()
+        rank.end()
 
 
 def _start(place: Path, rank: int, ranks: int, path: Path) -> Rank:
     env = {k: v for k, v in os.environ.items() if not k.startswith("MLX_")} | {"PYTHONPATH": str(path)}
     if ranks > 1:
         env |= {"MLX_RANK": str(rank), "MLX_HOSTFILE": str(place / "hosts.json")}
-    argv = [sys.executable, "-u", "-m", "maccluster_cli.worker", str(place / "spec.json")]
+    argv = [sys.executable, "-u", "-m", "maccluster_cli.worker", str(place / f"spec{rank}.json")]
     pipe = subprocess.PIPE
     return Rank(subprocess.Popen(argv, stdin=pipe, stdout=pipe, stderr=pipe, text=True, env=env, cwd=place))
