@@ -105,12 +105,15 @@ class LocalTransport:
 
     def __init__(self, node: Node) -> None:
         self.node = node
+        self._is_closed = False
         self._streams: weakref.WeakSet[LocalStream] = weakref.WeakSet()
 
     def open(self, script: str, stdin: bytes = b"") -> LocalStream:
         """Start a script in a session of its own."""
         stream = LocalStream(script, stdin)
         self._streams.add(stream)
+        if self._is_closed:
+            stream.abort()
         return stream
 
     def address(self) -> str:
@@ -119,5 +122,6 @@ class LocalTransport:
 
     def close(self) -> None:
         """End what still runs, as a dropped connection would."""
+        self._is_closed = True
         for stream in list(self._streams):
             stream.abort()

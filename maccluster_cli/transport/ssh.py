@@ -84,13 +84,14 @@ class SshTransport:
         self._trust = trust
         self._connection: fabric.Connection | None = None
         self._lock = threading.Lock()
+        self._is_closed = False
 
     def open(self, script: str, stdin: bytes = b"") -> SshStream:
         """Start a script. Raises UnreachableError when there is no connection or it was lost."""
         connection = self._connected()
         with _explained(self.node):
             transport = connection.client.get_transport()
-            if transport is None:
+            if transport is None or self._is_closed:
                 raise paramiko.SSHException("the connection was lost")
             channel = transport.open_session(timeout=self._options.connect_timeout_s)
             channel.exec_command(batch.shell(script))
@@ -104,6 +105,7 @@ class SshTransport:
 
     def close(self) -> None:
         """Drop the connection; whatever hung on it ends through its lifeline."""
+        self._is_closed = True  # first: a handshake that is under way must not end in a script nobody ends
         if self._connection is not None:
             self._connection.client.close()
 

@@ -14,7 +14,7 @@ from maccluster_cli.ui import units
 from maccluster_cli.ui.screen import Screen, clean
 from maccluster_cli.values import Interface, Port, Rdma
 
-_WHO = ("node", "ssh", "bonjour", "cable", "machine", "memory", "system", "thunderbolt", "rdma")
+_WHO = ("node", "ssh", "bonjour", "cable", "machine", "memory", "system", "ports used", "rdma")
 _STATE = ("node", "cores", "sleep", "wired limit", "up", "disk free", "worker")
 
 
@@ -136,7 +136,7 @@ def _cores(view: View) -> str:
 
 def _system(view: View) -> str:
     facts = view.facts
-    build = f" ({facts['os.build']})" if facts.get("os.build") else ""
+    build = f" {facts['os.build']}" if facts.get("os.build") else ""
     return f"{units.known(facts.get('os.name'))} {units.known(facts.get('os.version'))}{build}"
 
 
@@ -146,7 +146,7 @@ def _thunderbolt(view: View) -> str:
         return units.UNKNOWN if view.facts.get("os.system") == "Darwin" else "none"
     generation = view.facts.get("tb.generation")
     used = sum(1 for port in ports if port.peers)
-    return f"{f'TB{generation}' if generation else 'TB?'}, {used}/{len(ports)} used"
+    return f"{f'TB{generation}' if generation else 'TB?'} {used}/{len(ports)}"
 
 
 def _sleep(view: View) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 import textwrap
+import time
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -62,6 +63,9 @@ def _sysctls(hardware: Hardware) -> Iterator[tuple[str, Any]]:
     yield from (("kern.maxfiles", FILE_SCALE * scale), ("kern.maxfilesperproc", FILE_SCALE * scale // 2))
     yield from (("iogpu.wired_limit_mb", 0), ("iogpu.dynamic_lwm", 1), ("kern.ipc.maxsockbuf", 8388608))
     yield from (("net.inet.tcp.delayed_ack", 3), ("net.inet.tcp.mssdflt", 512))
+    started = int(time.time())
+    yield "kern.boottime", f"{{ sec = {started}, usec = 0 }} {time.ctime(started)}"
+    yield "vm.loadavg", "measured when it is asked for"
     yield "vm.swapusage", "total = 2048.00M  used = 512.00M  free = 1536.00M  (encrypted)"
     if hardware.version >= RDMA_SINCE:
         yield "debug.rdma.version", "Nov  2 2026 20:11:42 RDMA_family"

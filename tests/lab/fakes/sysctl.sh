@@ -11,6 +11,10 @@ usage() {
 }
 print() {
     read -r value <"$lab/sysctl/$1"
+    if [ "$1" = vm.loadavg ]; then
+        read -r one five fifteen _ </proc/loadavg
+        value="{ $one $five $fifteen }"
+    fi
     if [ -n "$bare" ]; then printf '%s\n' "$value"; else printf '%s: %s\n' "$1" "$value"; fi
 }
 print_below() {
