@@ -42,10 +42,12 @@ class Rank:
     launch: Launch
     state: str = "starting"  # starting, running, done, failed
     code: int | None = None  # None until it ended, and where the connection was lost
+    group: int | None = None  # its process group on the node: what is stopped is stopped whole
     pid: int | None = None
     error: Mapping[str, Any] | None = None
     tail: list[str] = field(default_factory=list)
     lost: ClusterError | None = None
+    stopped: bool = False  # by us: its exit code is then no verdict on it
 
     @property
     def ended(self) -> bool:
@@ -99,6 +101,8 @@ class Job:
 
     def stop(self) -> None:
         """TERM, a short wait, KILL: whole process groups, on every node at once."""
+        for rank in self.ranks:
+            rank.stopped = not rank.ended
         self._signal(signal.SIGTERM)
         self._drain(_POLITE_S)
         if any(not rank.ended for rank in self.ranks):
@@ -154,7 +158,9 @@ class Job:
 
     @staticmethod
     def _note(rank: Rank, event: Mapping[str, Any]) -> None:
-        if event.get("event") == "start":
+        if event.get("event") == "launched":
+            rank.group = event.get("group")
+        elif event.get("event") == "start":
             rank.state, rank.pid = "running", event.get("pid")
         elif event.get("event") == "error":
             rank.error = event
@@ -162,11 +168,11 @@ class Job:
             rank.tail = [*rank.tail, str(event["text"])][-_TAIL:]
 
     def _signal(self, number: signal.Signals) -> None:
-        """To the process groups of all ranks that live: the pid a rank reports is its group's."""
+        """To the process groups of all ranks that live."""
         groups: dict[str, list[str]] = {}
         for rank in self.ranks:
-            if not rank.ended and rank.pid:
-                groups.setdefault(rank.launch.node, []).append(f"-{rank.pid}")
+            if not rank.ended and rank.group:
+                groups.setdefault(rank.launch.node, []).append(f"-{rank.group}")
 
         def send(door: Any) -> None:
             if pids := groups.get(door.node.name):

@@ -43,6 +43,11 @@ class Result:
     last_step: Mapping[str, Any] = field(default_factory=dict)
     ranks: tuple[Mapping[str, Any], ...] = ()
 
+    @property
+    def steps(self) -> int:
+        """Steps that were taken; events count them from 0."""
+        return int(self.last_step["step"]) + 1 if self.last_step else 0
+
     def note(self, event: Mapping[str, Any]) -> None:
         """Keep what an event of rank 0 says about the run as a whole."""
         kind = event.get("event")
@@ -136,8 +141,8 @@ def _management(fleet: Fleet, nodes: Sequence[Node], cables: Sequence[Cable]) ->
 
 
 def _judge(job: Job, run: store.Run) -> None:
-    """Raise the error of the rank that failed first, if any did."""
-    failed = [rank for rank in job.ranks if rank.code != 0]
+    """Raise the error of the rank that failed by itself, if any did; the worst code of those counts."""
+    failed = [rank for rank in job.ranks if rank.code != 0 and not rank.stopped]
     if not failed:
         return
     # a rank that lost its peers tells of another's end; blame who began
@@ -203,7 +208,7 @@ def summary(result: Result, manifest_file: str) -> dict[str, Any]:
         "run_id": result.run_id,
         "status": result.status,
         "world_size": result.world_size,
-        "steps": done.get("steps"),
+        "steps": result.steps,
         "first_loss": done.get("first_loss"),
         "final_loss": done.get("final_loss"),
         "entropy_floor_nats_per_byte": result.floor,

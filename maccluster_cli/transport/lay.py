@@ -51,6 +51,8 @@ def start(launch: Launch, folder: str) -> str:
             *files,
             batch.env_words(launch.env.items()),
             f"if [ -x {_AWAKE} ]; then {_AWAKE} -i -s -w $$ </dev/null >/dev/null 2>&1 & fi",
+            # told before Python runs, so that a rank can be stopped from its first moment on
+            'printf \'{"event": "launched", "group": %d}\\n\' $$',
             f"exec {' '.join(map(batch.quote, launch.argv))}",
         )
     )

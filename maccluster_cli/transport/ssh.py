@@ -23,6 +23,8 @@ from maccluster_cli.transport.base import Sink
 from maccluster_cli.values import Node
 
 _CHUNK = 1 << 16
+_SETTLE_S = 0.2
+_KILLED = 128 + 9  # Paramiko does not say which signal it was; one that leaves no choice is the likeliest
 Trust = Callable[[str, str, str], bool]  # node, key type, fingerprint -> does the person trust it?
 
 
@@ -54,7 +56,13 @@ class SshStream:
             self._send()
         self._channel.status_event.wait(5)
         code = int(self._channel.exit_status)
-        return code if code >= 0 else None  # Paramiko's -1: the connection went before the answer
+        return code if code >= 0 else self._without_status()
+
+    def _without_status(self) -> int | None:
+        """Tell a script that a signal ended (SSH then sends no status) from a connection that went."""
+        time.sleep(_SETTLE_S)  # Paramiko drops the channels of a dead connection before it marks it dead
+        transport = self._channel.get_transport()
+        return _KILLED if transport is not None and transport.is_active() else None
 
     def close(self) -> None:
         """Close the channel; a script that watches its lifeline ends."""

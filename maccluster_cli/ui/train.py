@@ -70,7 +70,7 @@ class Progress:
 
     def _step_line(self) -> None:
         """Where lines cannot be redrawn: the first step, the last, and one now and then."""
-        step, now = int(self._step.get("step", 0)), time.monotonic()
+        step, now = int(self._step.get("step", 0)) + 1, time.monotonic()
         if self._live or (1 < step < self._steps and now - self._last_line_at < _CALM_S):
             return
         self._last_line_at = now
@@ -79,7 +79,7 @@ class Progress:
     def _sentence(self) -> str:
         step = self._step
         floor = f" (floor {self._floor:.3f})" if self._floor is not None else ""
-        parts = [f"step {step.get('step', 0)}/{self._steps}"]
+        parts = [f"step {step['step'] + 1}/{self._steps}" if step else "no step yet"]
         if step.get("loss") is not None:
             parts.append(f"loss {step['loss']:.3f}{floor}")
         if step.get("tokens_per_s") is not None:
@@ -117,9 +117,7 @@ def closing(screen: Screen, result: Result, summary: Mapping[str, Any]) -> None:
         screen.data(summary)
         return
     if result.status != "done":
-        screen.say(
-            f"{result.status} after step {result.last_step.get('step', 0)}; manifest: {summary['manifest']}"
-        )
+        screen.say(f"{result.status} after {result.steps} steps; manifest: {summary['manifest']}")
         return
     floor = result.floor
     before, after = (_score(result.score.get(when)) for when in ("before", "after"))
