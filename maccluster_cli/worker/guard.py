@@ -10,8 +10,8 @@ from __future__ import annotations
 import os
 import select
 import signal
-import subprocess
 import sys
+import time
 
 from maccluster_cli.worker import fault
 from maccluster_cli.worker.events import Events
@@ -22,12 +22,26 @@ GRACE_S = 0.5  # from SIGTERM to SIGKILL
 def watch(spec_path: str) -> int:
     """Run the rank of ``spec_path`` until it ends, a stop signal arrives or stdin closes; its exit status."""
     wake = _signals()
+    inner = _spawn(spec_path)
+    while (code := _ended(inner)) is None:
+        if _told_to_stop(wake):
+            return _stop(inner)
+    return _status(code)
+
+
+def _spawn(spec_path: str) -> int:
+    """Start the inner process; its stdin is a pipe whose other end closes even when we are killed."""
     argv = [sys.executable, "-u", "-m", "maccluster_cli.worker", "--inside", spec_path]
-    with subprocess.Popen(argv, stdin=subprocess.PIPE) as inner:  # its stdin closes if we are killed
-        while inner.poll() is None:
-            if _told_to_stop(wake):
-                return _stop(inner)
-        return _status(inner.returncode)
+    read, _held_open = os.pipe()
+    inner = os.posix_spawn(argv[0], argv, os.environ, file_actions=[(os.POSIX_SPAWN_DUP2, read, 0)])
+    os.close(read)
+    return inner
+
+
+def _ended(inner: int) -> int | None:
+    """Return the exit status, or minus the signal that ended it; None while it runs."""
+    pid, status = os.waitpid(inner, os.WNOHANG)
+    return os.waitstatus_to_exitcode(status) if pid else None
 
 
 def _signals() -> int:
@@ -56,12 +70,14 @@ def _read(descriptor: int) -> bytes:
         return b""
 
 
-def _stop(inner: subprocess.Popen[bytes]) -> int:
-    inner.terminate()
-    try:
-        inner.wait(GRACE_S)
-    except subprocess.TimeoutExpired:
-        inner.kill()
+def _stop(inner: int) -> int:
+    os.kill(inner, signal.SIGTERM)
+    deadline = time.monotonic() + GRACE_S
+    while _ended(inner) is None:
+        if time.monotonic() > deadline:
+            os.kill(inner, signal.SIGKILL)
+            break
+        time.sleep(0.01)
     return fault.STOPPED
 
 

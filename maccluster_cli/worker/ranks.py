@@ -20,7 +20,7 @@ from maccluster_cli.worker.fault import PEER_LOST, REFUSED, WorkerError
 
 BUCKET_FLOATS = 4 * 2**20  # 16 MiB: few messages, and no second copy of a large model's gradients
 JOIN_S = 120  # connecting gives up after about 30 s by itself, waiting to be connected to never does
-HEAD_START_S = 0.1
+HEAD_START_S = 0.25
 SAMPLE = 16  # values from each end of a tensor that speak for it
 
 Named = Mapping[str, mx.array]

@@ -48,6 +48,11 @@ def learning_rate(train: TrainPart, step: int) -> float:
     return train.learning_rate * (FINAL_SHARE + (1 - FINAL_SHARE) * (1 + math.cos(math.pi * done)) / 2)
 
 
+def clip_factor(norm: float, clip_norm: float) -> float:
+    """Return what gradients of a global norm are multiplied by, so that theirs is at most ``clip_norm``."""
+    return clip_norm / norm if norm > clip_norm else 1.0
+
+
 @dataclass
 class Trainer:
     """A model, its optimizer and its data on one rank."""
@@ -84,7 +89,7 @@ class Trainer:
         usable = math.isfinite(loss) and math.isfinite(norm) and count > 0
         rate = learning_rate(self.train, index)
         if usable:
-            self._apply(summed, min(1.0, self.train.clip_norm / max(norm, 1e-12)) / count, rate)
+            self._apply(summed, clip_factor(norm, self.train.clip_norm) / count, rate)
         took = time.perf_counter() - start
         return Step(index, loss, int(count), count / took, norm, rate, took, not usable)
 

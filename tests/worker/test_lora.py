@@ -79,13 +79,14 @@ def test_lora_from_scratch_saves_the_base_too(tmp_path: Path) -> None:
 
 def test_lora_on_a_folder_with_two_ranks(launch: Launch, base: str) -> None:
     mlx_lm: Any = pytest.importorskip("mlx_lm")
-    world = launch(lora_recipe(train_steps=3, model_source=base), ranks=2)
+    raw = lora_recipe(train_steps=20, train_learning_rate=2e-2, model_source=base, lora_targets=[])
+    world = launch(raw, ranks=2)
     assert world.finish() == [0, 0]
     start = world.first.one("start")
-    assert 0 < start["trainable"] < start["parameters"] / 10
+    assert 0 < start["trainable"] < start["parameters"] / 2
     assert world.first.one("data")["entropy_floor_nats_per_byte"]
     losses = [step["loss"] for step in world.first.all("step")]
-    assert losses[2] < losses[0]
+    assert sum(losses[-3:]) < 0.9 * sum(losses[:3])
     folder = world.out / "adapters"
     assert {path.name for path in folder.iterdir()} == {"adapter_config.json", "adapters.safetensors"}
     assert json.loads((folder / "adapter_config.json").read_text())["fine_tune_type"] == "lora"

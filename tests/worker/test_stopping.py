@@ -46,6 +46,14 @@ def test_a_killed_peer_is_named(running: World) -> None:
     assert "lost" in error["message"]
 
 
+def test_a_loss_reaches_ranks_that_are_no_neighbours(launch: Launch) -> None:
+    world = launch(LONG, ranks=4)
+    for rank in world.ranks:
+        rank.until("step")
+    os.kill(inner(world.ranks[2]), signal.SIGKILL)
+    assert [gone_within(world.ranks[rank], 5) for rank in (0, 1, 3)] == [5, 5, 5]
+
+
 def test_a_killed_rank_is_explained_by_its_outer_process(running: World) -> None:
     os.kill(inner(running.ranks[1]), signal.SIGKILL)
     assert gone_within(running.ranks[1], 2) == 128 + signal.SIGKILL
