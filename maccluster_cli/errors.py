@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Iterable
+
 OK = 0
 FAILED = 1  # failed on a node, declined, or verification failed
 USAGE = 2
@@ -9,6 +12,12 @@ PENDING = 3  # changes are pending (only with --check)
 UNREACHABLE = 4  # node unreachable or login refused
 BUG = 70
 INTERRUPTED = 130
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """`` (did you mean 'tiny'?)`` for a slip of the finger, nothing for a word that resembles none."""
+    close = difflib.get_close_matches(word, list(known), 1, cutoff=0.5)
+    return f" (did you mean {close[0]!r}?)" if close else ""
 
 
 class ClusterError(Exception):

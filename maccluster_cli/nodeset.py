@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import difflib
 import fnmatch
 import re
 from collections.abc import Iterable, Sequence
 
-from maccluster_cli.errors import UsageError
+from maccluster_cli.errors import UsageError, did_you_mean
 from maccluster_cli.values import Node
 
 _RANGE = re.compile(r"\[([^\]]*)\]")
 _NUMBERED = re.compile(r"^(.*?)(\d+)$")
+_SHOW = "maccluster profile show"
 _MOST = 4096  # a typing slip such as [1-999999999] must not eat the machine
 
 
@@ -105,7 +105,8 @@ def _resolve(term: str, nodes: Sequence[Node]) -> set[str]:
     for name in expand(term):
         names = set(fnmatch.filter(known, name)) if any(c in name for c in "*?") else {name} & set(known)
         if not names:
-            raise UsageError(f"no node is called {name!r}", hint=_suggest(name, known))
+            near = did_you_mean(name, known)
+            raise UsageError(f"no node is called {name!r}{near}; this profile has {fold(known)}", hint=_SHOW)
         found |= names
     return found
 
@@ -114,11 +115,6 @@ def _role(role: str, nodes: Sequence[Node]) -> set[str]:
     found = {node.name for node in nodes if role in node.roles}
     if not found:
         roles = sorted({role for node in nodes for role in node.roles})
-        raise UsageError(f"no node has the role {role!r}", hint=_suggest(role, roles))
+        there = f"there are: {', '.join(roles)}" if roles else "this profile has no roles"
+        raise UsageError(f"no node has the role {role!r}{did_you_mean(role, roles)}; {there}", hint=_SHOW)
     return found
-
-
-def _suggest(name: str, known: Sequence[str]) -> str:
-    close = difflib.get_close_matches(name, known, 1)
-    there = f"this profile has {fold(known)}" if known else "this profile has none"
-    return f"did you mean {close[0]!r}? {there}" if close else there

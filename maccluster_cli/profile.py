@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +10,7 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from maccluster_cli.errors import ProfileError
+from maccluster_cli.errors import ProfileError, did_you_mean
 from maccluster_cli.tomlplace import line_of
 from maccluster_cli.values import Cable, Node, Plan
 
@@ -200,8 +199,8 @@ def amend(text: str, todo: Plan) -> str:
     document = tomlkit.parse(text)
     for change in todo.changes:
         kind, _, place = change.node.partition(" ")
-        table = _cable_table(document, int(place)) if kind == CABLE and place else document["nodes"][kind]  # type: ignore[index]
-        table[change.setting] = change.want  # type: ignore[index]
+        table = _cable_table(document, int(place)) if kind == CABLE and place else document["nodes"][kind]
+        table[change.setting] = change.want
     return tomlkit.dumps(document)
 
 
@@ -254,9 +253,8 @@ def _at(file: Path, text: str, place: Sequence[str | int], said: str) -> str:
 
 def _meant(model: type[BaseModel], place: Sequence[str | int]) -> str:
     known = _keys(model, place[:-1])
-    close = difflib.get_close_matches(str(place[-1]), known, 1)
-    if close:
-        return f" (did you mean {close[0]!r}?)"
+    if near := did_you_mean(str(place[-1]), known):
+        return near
     return f" (known here: {', '.join(known)})" if known else ""
 
 
@@ -272,7 +270,7 @@ def _keys(model: Any, place: Sequence[str | int]) -> list[str]:
 def _follow(schema: Mapping[str, Any], here: Mapping[str, Any], part: str | int) -> Mapping[str, Any]:
     table = _resolve(schema, here)
     inside = table.get("items") if isinstance(part, int) else table.get("properties", {}).get(part)
-    fallback = table.get("additionalProperties") or next(
+    fallback: Any = table.get("additionalProperties") or next(
         iter(table.get("patternProperties", {}).values()), {}
     )
     return inside or (fallback if isinstance(fallback, dict) else {})

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from maccluster_cli.errors import ProfileError
+from maccluster_cli.errors import ProfileError, did_you_mean
 
 HERE = "maccluster.toml"
 
@@ -78,9 +77,7 @@ def _named(named: str, kind: str, known: dict[str, Path]) -> Path:
         raise ProfileError(f"there is no {kind} file {named}", hint="maccluster profile list")
     if named in known:
         return known[named]
-    close = difflib.get_close_matches(named, known, 1)
-    meant = f" (did you mean {close[0]!r}?)" if close else ""
     raise ProfileError(
-        f"no {kind} is called {named!r}{meant}; there are: {', '.join(sorted(known))}",
+        f"no {kind} is called {named!r}{did_you_mean(named, known)}; there are: {', '.join(sorted(known))}",
         hint="maccluster profile list",
     )

@@ -65,7 +65,10 @@ class Run:
             self.folder.mkdir(mode=0o700, parents=True)
             self._events = (self.folder / "events.jsonl").open("ab")
         except OSError as error:
-            raise ClusterError(f"cannot keep this run's log in {self.folder}: {error.strerror}") from error
+            raise ClusterError(
+                f"cannot keep this run's files in {self.folder}: {error.strerror}",
+                hint="set XDG_STATE_HOME to a folder that can be written",
+            ) from error
         self._logs: dict[int, IO[bytes]] = {}
 
     @property

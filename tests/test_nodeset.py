@@ -45,20 +45,25 @@ def test_selects_in_the_profiles_order(expression: str, expected: list[str]) -> 
 @pytest.mark.parametrize(
     ("expression", "message", "hint"),
     [
-        ("mini9", "no node is called 'mini9'", "did you mean"),
-        ("mni1", "no node is called 'mni1'", "did you mean 'mini1'?"),
-        ("@wroker", "no node has the role 'wroker'", "did you mean 'worker'?"),
+        ("mini9", "no node is called 'mini9' (did you mean 'mini4'?); this profile has", "profile show"),
+        ("mni1", "no node is called 'mni1' (did you mean 'mini1'?)", "profile show"),
+        (
+            "@wroker",
+            "no node has the role 'wroker' (did you mean 'worker'?); there are: head",
+            "profile show",
+        ),
         ("mini[4-1]", "runs backwards", ""),
         ("mini[1-99999999]", "too long", ""),
         ("mini[a-b]", "cannot read the range", "name[1-4]"),
         ("mini[1-]", "cannot read the range", "name[1-4]"),
         ("", "no node is named", "--nodes takes"),
-        ("box*", "no node is called 'box*'", "this profile has mini[1-4],studio-a"),
+        ("box*", "no node is called 'box*'", "profile show"),
     ],
 )
 def test_refuses_with_what_to_type(expression: str, message: str, hint: str) -> None:
-    with pytest.raises(UsageError, match=message.replace("*", r"\*").replace("[", r"\[")) as caught:
+    with pytest.raises(UsageError) as caught:
         names(expression)
+    assert message in str(caught.value)
     assert hint in caught.value.hint
     assert caught.value.code == 2
 

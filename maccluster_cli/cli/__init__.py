@@ -11,7 +11,7 @@ def main() -> None:
     from maccluster_cli.errors import ClusterError
 
     try:
-        app()
+        app(prog_name="maccluster")
     except ClusterError as error:
         _report(error)
     except KeyboardInterrupt:

@@ -98,7 +98,7 @@ def _run(body: Body, options: Sequence[str], **given: Any) -> None:
 
     common = {**_DEFAULTS, **{option: given.pop(option) for option in options}}
     if common["color"] not in {"auto", "always", "never"}:
-        raise UsageError(f"--color is auto, always or never, not {common['color']!r}")
+        raise UsageError(f"--color is auto, always or never, not {common['color']!r}", hint="--color auto")
     profile, nodes = common.pop("profile"), common.pop("nodes")
     with open_session(Options(Look(**common), profile, nodes)) as session:
         raise typer.Exit(body(session, **given) or 0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Iterable
 
-import typer
+import typer  # noqa: TC002  # Typer reads the annotation to know that it should pass the context
 
 from maccluster_cli import shelf
 from maccluster_cli.errors import ClusterError

@@ -1,4 +1,4 @@
-"""Writes completions/ and the manual page from the application itself: ``python -m maccluster_cli.cli.generate DIR``."""
+"""Writes completions/ and the manual page: ``python -m maccluster_cli.cli.generate DIR``."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import typer.main
-from typer.completion import get_completion_script
+from typer.completion import get_completion_script  # type: ignore[attr-defined]  # public by its docs
 
 from maccluster_cli import __version__
 from maccluster_cli.cli.app import app
@@ -72,7 +72,7 @@ def _paragraphs(text: str) -> Iterator[str]:
 
 
 def _escaped(text: str) -> str:
-    """roff reads a leading dot as a request and a hyphen as a hyphen, not as the minus of an option."""
+    """Roff reads a leading dot as a request and a hyphen as a hyphen, not as the minus of an option."""
     line = text.replace("\\", "\\\\").replace("-", "\\-")
     return f"\\&{line}" if line.startswith((".", "'")) else line
 

@@ -87,7 +87,9 @@ def _explained(node: Node, code: int | None, said: str, python: str) -> ClusterE
             hint="set python in the profile to one that is there",
         )
     if code == lay.NO_FOLDER:
-        return ClusterError(f"cannot make the run's folder there: {last}", node=node.name, hint=_disk(node))
+        return ClusterError(
+            f"cannot make the run's folder there: {last}", node=node.name, hint=_run(node, "df -h .")
+        )
     if code is None:
         return ClusterError("did not answer the preflight in time", node=node.name, hint=_run(node, "uptime"))
     return ClusterError(f"the preflight broke: {last}", node=node.name, hint=_run(node, f"{python} -V"))
@@ -113,20 +115,14 @@ def _ready(outcomes: Sequence[Outcome[dict[str, Any]]], seats: Sequence[Seat]) -
 
 def _check(node: Node, answer: Mapping[str, Any], seats: Sequence[Seat]) -> None:
     if answer["mlx"] is None:
-        hint = (
-            "uv pip install 'maccluster-cli[mlx]'"
-            if node.local
-            else _run(node, "'PYTHON -m pip install mlx'")
-        )
-        raise ClusterError(f"its worker Python has no MLX ({answer['mlx_error']})", node=node.name, hint=hint)
+        text = f"its worker Python has no MLX ({answer['mlx_error']})"
+        raise ClusterError(text, node=node.name, hint=_install(node, answer))
     if _numbers(answer["mlx"]) < _numbers(mlx.MINIMUM):
         text = f"its MLX is {answer['mlx']}, and {mlx.MINIMUM} or newer is needed"
-        raise ClusterError(text, node=node.name, hint=_run(node, "'PYTHON -m pip install -U mlx'"))
+        raise ClusterError(text, node=node.name, hint=_install(node, answer))
     if answer["free_bytes"] < _FREE_BYTES:
-        free = f"{answer['free_bytes'] / 2**20:.0f} MiB"
-        raise ClusterError(
-            f"its disk is full ({free} free in {answer['folder']})", node=node.name, hint=_disk(node)
-        )
+        text = f"its disk is full ({answer['free_bytes'] / 2**20:.0f} MiB free in {answer['folder']})"
+        raise ClusterError(text, node=node.name, hint=_run(node, f"df -h {answer['folder']}"))
     for seat in answer["seats"]:
         if "error" in seat:
             _refuse(node, seat, next(s for s in seats if s.rank == seat["rank"]))
@@ -158,8 +154,11 @@ def _numbers(version: str) -> tuple[int, ...]:
     return tuple(int(part) for part in version.split(".") if part.isdecimal())
 
 
-def _disk(node: Node) -> str:
-    return _run(node, "'df -h ~'")
+def _install(node: Node, answer: Mapping[str, Any]) -> str:
+    """What puts the engine into the very interpreter that lacks it."""
+    package = "mlx[cpu]" if answer["system"] == "Linux" else "mlx"
+    words = f"{answer['executable']} -m pip install '{package}>={mlx.MINIMUM}'"
+    return words if node.local else _run(node, words)
 
 
 def _run(node: Node, words: str) -> str:

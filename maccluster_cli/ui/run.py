@@ -21,7 +21,7 @@ def show(screen: Screen, outcomes: Sequence[Outcome[Ran]], *, streamed: bool) ->
     if screen.look.json:
         screen.data({"nodes": [_record(o) for o in outcomes]})
     elif not streamed:
-        _texts(screen, done)
+        _texts(screen, done, alone=len(outcomes) == 1)
     _codes(screen, done)
     return max([_errors(screen, outcomes), *(ran.code for _, ran in done)])
 
@@ -38,14 +38,14 @@ def live(screen: Screen) -> Line:
     return line
 
 
-def _texts(screen: Screen, done: Sequence[tuple[str, Ran]]) -> None:
+def _texts(screen: Screen, done: Sequence[tuple[str, Ran]], *, alone: bool) -> None:
     for is_err in (False, True):
         groups: dict[bytes, list[str]] = {}
         for name, ran in done:
             groups.setdefault(ran.err if is_err else ran.out, []).append(name)
         for text, names in groups.items():
             if text:
-                _block(screen, names, text, is_err=is_err, alone=len(done) == 1)
+                _block(screen, names, text, is_err=is_err, alone=alone)
 
 
 def _block(screen: Screen, names: Sequence[str], text: bytes, *, is_err: bool, alone: bool) -> None:

@@ -28,6 +28,7 @@ def answer(wishes: list[tuple[int, str, int]]) -> dict[str, Any]:
             sock.close()
     here = Path.cwd()
     return {
+        "executable": sys.executable,
         "python": platform.python_version(),
         "system": platform.system(),
         "folder": str(here),
@@ -56,7 +57,7 @@ def _engine() -> dict[str, Any]:
         import mlx.core as mx
     except ImportError as error:
         return {"mlx": None, "mlx_error": str(error)}
-    return {"mlx": str(mx.__version__), "device": "gpu" if mx.metal.is_available() else "cpu"}
+    return {"mlx": str(vars(mx)["__version__"]), "device": "gpu" if mx.metal.is_available() else "cpu"}
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ import signal
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 from tests.flows.conftest import Cli, data
 from tests.lab.cluster import Lab
@@ -43,8 +44,8 @@ def test_a_script_reads_nothing_more(cli: Cli) -> None:
     assert cli("run", "-n", "mini1", "-", input="cat; echo end\n").stdout == "end\n"
 
 
-def test_bytes_reach_a_pipe_unchanged(lab: Lab, cli: Cli) -> None:
-    done = cli("run", "-n", "mini1", "--", "printf '\\000\\377\\033[31m'", text=False)
+def test_bytes_reach_a_pipe_unchanged(cli: Cli) -> None:
+    done: Any = cli("run", "-n", "mini1", "--", "printf '\\000\\377\\033[31m'", text=False)
     assert done.stdout == b"\0\xff\x1b[31m"
 
 
