@@ -47,12 +47,17 @@ class Session:
 
         return read_profile(self.profile_file)
 
-    @functools.cached_property
+    @property
     def profile_file(self) -> Path:
         """The file of the profile in force."""
+        return self.profile_source[0]
+
+    @functools.cached_property
+    def profile_source(self) -> tuple[Path, str]:
+        """The file, and what chose it: a flag, a variable, a place or the built-in default."""
         file, source = shelf.profile_file(self.options.profile)
         logging.getLogger(__name__).info("profile %s (from %s)", file, source)
-        return file
+        return file, source
 
     @functools.cached_property
     def nodes(self) -> tuple[Node, ...]:

@@ -44,7 +44,6 @@ app = typer.Typer(
     name="maccluster",
     help=f"A few Macs as one machine for training and running large models.\n\n{_EXAMPLES}",
     epilog=_EPILOG,
-    no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
@@ -59,7 +58,7 @@ def _top(
         bool, typer.Option("--version", "-V", help="Name and version; -v adds what bug reports need.")
     ] = False,
     verbose: Annotated[
-        int, typer.Option("--verbose", "-v", count=True, help="With --version: say more.")
+        int, typer.Option("--verbose", "-v", count=True, show_default=False, help="With --version: say more.")
     ] = 0,
 ) -> None:
     if version:

@@ -43,7 +43,12 @@ _COMMON: dict[str, Any] = {
         typer.Option("--color", metavar="auto|always|never", help="Colour, before NO_COLOR and FORCE_COLOR."),
     ],
     "quiet": Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors and data.")],
-    "verbose": Annotated[int, typer.Option("--verbose", "-v", count=True, help="Say more; -vv says most.")],
+    "verbose": Annotated[
+        int,
+        typer.Option(
+            "--verbose", "-v", count=True, show_default=False, help="Say where log and profile are."
+        ),
+    ],
     "no_input": Annotated[
         bool, typer.Option("--no-input", help="Never ask; fail and name the flag instead.")
     ],

@@ -26,7 +26,7 @@ def status(
 
     def once() -> int:
         views = look(session.fleet, session.profile.ssh.command_timeout_s, session.python, brief=True)
-        ui.show(session.screen, views, session.profile_file)
+        ui.show(session.screen, views, session.profile_source)
         return max((view.error.code for view in views if view.error), default=0)
 
     return ui.again(session.screen, once, every) if watch else once()

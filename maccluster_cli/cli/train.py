@@ -18,7 +18,9 @@ def train(
         str, typer.Argument(metavar="RECIPE|PATH", autocompletion=complete.recipes, help="What to train.")
     ],
     *,
-    seed: Annotated[int | None, typer.Option("--seed", min=0, help="Instead of the recipe's seed.")] = None,
+    seed: Annotated[
+        int | None, typer.Option("--seed", metavar="NUMBER", min=0, help="Instead of the recipe's seed.")
+    ] = None,
 ) -> int:
     """Train a recipe, data parallel over all ranks of the profile.
 

@@ -15,14 +15,14 @@ from maccluster_cli.ui.screen import Screen
 _COLUMNS = ("node", "state", "load", "memory free", "power", "sleep", "up", "disk free", "jobs")
 
 
-def show(screen: Screen, views: Sequence[View], profile_file: Path) -> None:
+def show(screen: Screen, views: Sequence[View], profile: tuple[Path, str]) -> None:
     """The nodes' lines, then what is wrong with those that did not answer."""
     if screen.look.json:
-        screen.data({"nodes": [_record(view) for view in views], "profile": str(profile_file)})
+        screen.data({"nodes": [_record(view) for view in views], "profile": str(profile[0])})
         return
     screen.table(_COLUMNS, [_row(view) for view in views])
     if screen.look.verbose:
-        screen.say(f"profile: {profile_file}")
+        screen.say(f"profile: {profile[0]} (from {profile[1]})")
     for view in views:
         if view.error:
             screen.error(view.error)
