@@ -52,6 +52,11 @@ def _profile(a: Arguments) -> int:
     return 0
 
 
+def _snapshot(a: Arguments) -> int:
+    sys.stdout.write(Lab.attach().snapshot(a.host))
+    return 0
+
+
 def _fault(method: str, *names: str) -> Callable[[Arguments], int]:
     def run(a: Arguments) -> int:
         getattr(Lab.attach(), method)(*(getattr(a, name) for name in names))
@@ -88,6 +93,8 @@ def parser() -> argparse.ArgumentParser:
     verb("exec", _exec, "host").add_argument("command", nargs=argparse.REMAINDER)
     verb("kill", _kill, "host").add_argument("--power", action="store_true")
     verb("boot", _fault("boot", "host"), "host")
+    verb("reboot", _fault("reboot", "host"), "host")
+    verb("snapshot", _snapshot, "host")
     cut = verb("cut", _fault("cut", "a", "b", "how"), "a", "b")
     cut.add_argument("--how", choices=("down", "drop", "reset"), default="down")
     verb("heal", _fault("heal", "a", "b"), "a", "b")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+import sys
 import textwrap
 import time
 from collections.abc import Iterator, Mapping
@@ -17,6 +18,8 @@ from tests.lab.topology import Host
 Files = Iterator[tuple[str, str]]
 
 GB = 1 << 30
+MILLION = 1_000_000
+NEW_SNTP = SAYS_FULL_DISK_ACCESS = (15,)
 SILENT_SYSCTL = (26,)  # from this release on an unknown name is skipped without a word
 FILE_SCALE = 30720
 FILE_SCALES = ((32, 16), (16, 8), (0, 4))  # memory in GB from which on the kernel takes a scale
@@ -32,13 +35,15 @@ def _facts(host: Host) -> str:
         "build": hardware.build_name,
         "release": hardware.darwin,
         "kernel": f"Darwin Kernel Version {hardware.darwin}: Mon Nov  2 20:11:42 PST 2026; {release}",
-        "computer": f"Lab\u2019s {hardware.machine} {host.index + 1}",
         "strict_sysctl": "" if hardware.version >= SILENT_SYSCTL else "yes",
         "speaks_rdma": "yes" if hardware.speaks_rdma else "",
         "memory": str(hardware.memory_gb * GB),
         "pages": str(hardware.memory_gb * GB // 4096),
         "laptop": "yes" if hardware.laptop else "",
         "high_power": "yes" if hardware.high_power else "",
+        "old_sntp": "" if hardware.version >= NEW_SNTP else "yes",
+        "says_access": "yes" if hardware.version >= SAYS_FULL_DISK_ACCESS else "",
+        "python": sys.executable,
     }
     return "".join(f"{key}={shlex.quote(value)}\n" for key, value in values.items())
 
@@ -63,8 +68,11 @@ def _sysctls(hardware: Hardware) -> Iterator[tuple[str, Any]]:
     yield from (("kern.maxfiles", FILE_SCALE * scale), ("kern.maxfilesperproc", FILE_SCALE * scale // 2))
     yield from (("iogpu.wired_limit_mb", 0), ("iogpu.dynamic_lwm", 1), ("kern.ipc.maxsockbuf", 8388608))
     yield from (("net.inet.tcp.delayed_ack", 3), ("net.inet.tcp.mssdflt", 512))
-    started = int(time.time())
-    yield "kern.boottime", f"{{ sec = {started}, usec = 0 }} {time.ctime(started)}"
+    yield from (("net.inet.tcp.sendspace", 131072), ("net.inet.tcp.recvspace", 131072))
+    yield from (("net.inet.tcp.autosndbufmax", 4194304), ("net.inet.tcp.autorcvbufmax", 4194304))
+    yield from (("net.inet.tcp.win_scale_factor", 3), ("kern.ipc.somaxconn", 128))
+    seconds, rest = divmod(time.time_ns() // 1000, MILLION)
+    yield "kern.boottime", f"{{ sec = {seconds}, usec = {rest} }} {time.ctime(seconds)}"
     yield "vm.loadavg", "measured when it is asked for"
     yield "vm.swapusage", "total = 2048.00M  used = 512.00M  free = 1536.00M  (encrypted)"
     if hardware.version >= RDMA_SINCE:
@@ -196,11 +204,22 @@ def _power(hardware: Hardware) -> Files:
         "disksleep": 10,
         **({} if hardware.laptop else {"autorestart": 0}),
     }
-    for source in ("AC", "Battery") if hardware.laptop else ("AC",):
-        extra = {"lessbright": 1, "womp": 0} if source == "Battery" else {}
-        yield from (
-            (f"pmset/{source} Power/{key}", f"{value}\n") for key, value in {**common, **extra}.items()
-        )
+    extras: dict[str, dict[str, Any]] = {"AC": {}}
+    if hardware.laptop:
+        extras["Battery"] = {"lessbright": 1, "womp": 0}
+    if hardware.ups:
+        extras["UPS"] = {"haltlevel": -1, "haltafter": -1, "haltremain": -1}
+    for source, extra in extras.items():
+        settings = {**common, **extra}
+        yield from ((f"pmset/{source} Power/{key}", f"{value}\n") for key, value in settings.items())
+    yield "power_source", "AC Power\n"
+    yield "power_log", power_event(time.time(), "Start", "powerd process is started")
+
+
+def power_event(when: float, kind: str, text: str) -> str:
+    """One line of `pmset -g log`; ``kind`` is Sleep, DarkWake, Wake, Start or the like."""
+    stamp = time.strftime("%Y-%m-%d %H:%M:%S +0000", time.gmtime(when))
+    return f"{stamp} {kind:<20}\t{text}\n"
 
 
 def _services(host: Host) -> Files:
@@ -223,6 +242,33 @@ def _rdma(host: Host) -> Files:
     yield "rdma_devices", "".join(devices)
 
 
+def _names(host: Host) -> Files:
+    yield "names/ComputerName", f"Lab\u2019s {host.hardware.machine} {host.index + 1}\n"
+    yield "names/LocalHostName", f"{host.name}\n"
+    yield "names/HostName", "\n"
+
+
+def _posture(hardware: Hardware) -> Files:
+    """An empty line stands for what is not set, so that a state can be put back as it was."""
+    yield "filevault", "on\n" if hardware.laptop else "off\n"
+    yield from (("sip", "enabled\n"), ("gatekeeper", "enabled\n"))
+    yield from (("firewall", "0\n"), ("stealth", "off\n"), ("firewall_apps", "\n"))
+    yield from (("network_time", "on\n"), ("time_server", "time.apple.com\n"))
+    yield from (("remote_login", "on\n"), ("full_disk_access", "\n"))
+    yield from (("sntp/offset", "+0.004711\n"), ("sntp/error", "0.012345\n"))
+    yield from ((f"sntp/{name}", "\n") for name in ("failure", "noise", "stepped"))
+
+
+def _unwilling(hardware: Hardware) -> Files:
+    yield "stubborn", " ".join(hardware.stubborn) + "\n"
+    yield "readonly", "\n"
+
+
+def boot_record() -> str:
+    """One line of `last reboot`."""
+    return f"reboot time                                {time.strftime('%a %b %e %H:%M')}\n"
+
+
 def render(host: Host) -> Files:
     """Every file but those that speak of peers."""
     if host.hardware.is_mac:
@@ -232,5 +278,10 @@ def render(host: Host) -> Files:
         yield from _power(host.hardware)
         yield from _services(host)
         yield from _rdma(host)
+        yield from _names(host)
+        yield from _posture(host.hardware)
+        yield from _unwilling(host.hardware)
+        yield "limits/maxfiles", "256 unlimited\n"
+        yield "boots", boot_record()
         yield "thermal", "\n"
         yield "free_percent", "87\n"

@@ -7,6 +7,7 @@ python -m tests.lab.boot wait PREFIX ADDRESS...    (returns when every sshd has 
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -15,18 +16,27 @@ import stat
 import sys
 import time
 from collections.abc import Callable
+from itertools import chain
 from pathlib import Path
 from typing import NoReturn
 
 from tests.lab import kernel
-from tests.lab.paths import MARK, Paths, python_trees
+from tests.lab.paths import FACTS, MARK, Paths, python_trees
 
 BANNER_LIMIT_S = 60.0
-CONTROLLER = "ctl"
+CONTROLLER, SWITCH = "ctl", "sw"
+PER_HOST = ("core/*", "ipv4/tcp_*", "ipv4/udp_*", "ipv4/ip_*")  # settings of Linux that each network has
 # A shell as PID 1 reaps orphans; sshd detaches from it.
-INIT = "trap 'exit 0' TERM; /usr/sbin/sshd; while :; do sleep 86400 & wait $!; done"
+INIT = """\
+trap 'exit 0' TERM
+[ ! -x /usr/libexec/lab/launchd ] || /usr/libexec/lab/launchd boot
+[ ! -d /etc/sysctl.d ] || [ -e /var/db/lab/facts ] || sysctl -q -e --system 2>/dev/null
+/usr/sbin/sshd
+while :; do sleep 86400 & wait $!; done
+"""
 DEVICES = {"null": (1, 3), "zero": (1, 5), "full": (1, 7), "random": (1, 8), "urandom": (1, 9), "tty": (5, 0)}
 LINKS = {"ptmx": "pts/ptmx", "fd": "/proc/self/fd", "stdin": "fd/0", "stdout": "fd/1", "stderr": "fd/2"}
+SHARED_KERNEL = ("proc/sys/kernel", "proc/sys/vm", "proc/sys/fs")
 INIT_PATH = "/usr/bin:/bin:/usr/sbin:/sbin"
 
 
@@ -57,6 +67,12 @@ def _make_devices(dev: Path) -> None:
         kernel.mount(kind, dev / name, kind, 0, data)
 
 
+def _freeze(folder: Path) -> None:
+    """These settings belong to the machine: no host may change them."""
+    kernel.mount(folder, folder, None, kernel.BIND)
+    kernel.mount(None, folder, None, kernel.BIND | kernel.REMOUNT | kernel.READ_ONLY)
+
+
 def _assemble(paths: Paths, name: str) -> Path:
     """Mount a host's whole file system; return its root."""
     base = paths.state / "hosts" / name
@@ -67,6 +83,8 @@ def _assemble(paths: Paths, name: str) -> Path:
     _make_devices(root / "dev")
     kernel.mount("proc", root / "proc", "proc")
     kernel.mount("sysfs", root / "sys", "sysfs")
+    for folder in SHARED_KERNEL:
+        _freeze(root / folder)
     for folder, mode in (("run", "755"), ("tmp", "1777")):
         kernel.mount("tmpfs", root / folder, "tmpfs", 0, f"mode={mode}")
     for tree in filter(_hidden, python_trees()):
@@ -95,8 +113,14 @@ def _quiet(log: str) -> None:
         signal.signal(number, signal.SIG_DFL)
 
 
+def _given_name(paths: Paths, name: str) -> str:
+    """A Mac that was given a HostName keeps it."""
+    file = paths.upper(name) / FACTS / "names/HostName"
+    return (file.read_text().strip() if file.exists() else "") or name
+
+
 def _become_host(paths: Paths, name: str) -> NoReturn:
-    kernel.set_host_name(name)
+    kernel.set_host_name(_given_name(paths, name))
     kernel.mount(None, "/", None, kernel.RECURSIVE | kernel.PRIVATE)
     _move_in(_assemble(paths, name))
     _quiet("/run/console.log")
@@ -120,9 +144,27 @@ def _become_controller(paths: Paths) -> NoReturn:
     os.execve("/bin/sleep", ["sleep", "infinity"], {MARK: paths.prefix})  # noqa: S606
 
 
+def _fresh_settings(paths: Paths, name: str) -> None:
+    """A network namespace outlives its host; the settings of one that nobody has touched put it back."""
+    kernel.enter(paths.namespace(SWITCH))
+    files = chain.from_iterable(map(Path("/proc/sys/net").glob, PER_HOST))
+    fresh = {file: file.read_bytes() for file in files if _readable(file)}
+    kernel.enter(paths.namespace(name))
+    for file, text in fresh.items():
+        with contextlib.suppress(OSError):
+            if file.read_bytes() != text:
+                file.write_bytes(text)
+
+
+def _readable(file: Path) -> bool:
+    return file.is_file() and bool(file.stat().st_mode & 0o400)
+
+
 def _child(paths: Paths, name: str, report: int) -> NoReturn:
     kernel.die_with_parent()
     os.setsid()
+    if name != CONTROLLER and not (paths.upper(name) / FACTS / "facts").exists():
+        _fresh_settings(paths, name)
     kernel.enter(paths.namespace(name))
     if name == CONTROLLER:
         kernel.unshare(kernel.NEW_MOUNTS)

@@ -14,14 +14,15 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from tests.lab import build, cleanup, network, profiles
-from tests.lab.answers import render, thunderbolt
+from tests.lab import build, cleanup, network, profiles, snapshots
+from tests.lab.answers import boot_record, render, thunderbolt
+from tests.lab.boot import PER_HOST
 from tests.lab.network import CONTROLLER
 from tests.lab.paths import FACTS, ROOT, Paths
 from tests.lab.running import Runner
 from tests.lab.topology import Cable, Host, Request, lay_out
 
-FORGOTTEN = "sysctl/"  # kernel values do not outlive a reboot; power settings do
+FORGOTTEN = ("sysctl/", "limits/")  # kernel values do not outlive a reboot; power settings do
 LATE_STATE = ("sleep_disabled", "prevented")  # files that a fresh host does not have
 
 
@@ -100,9 +101,16 @@ class Lab(Runner):
         for path, text in render(host):
             if path.startswith(FORGOTTEN):
                 self.write(name, path, text)
+        if host.hardware.is_mac:
+            self.write(name, "boots", boot_record() + self.state(name, "boots") + "\n")
         host.pid = build.start(self.paths, [name])[name]
         self._save()
         build.wait_for_banners(self.paths, [host])
+
+    def reboot(self, name: str) -> None:
+        """Kill and boot: kernel values and loaded jobs go, the disk stays and its LaunchDaemons run."""
+        self.kill(name)
+        self.boot(name)
 
     def cut(self, one: str, other: str, how: str = "down") -> None:
         """Break a cable: `down` pulls it, `drop` makes it swallow packets, `reset` makes it refuse TCP."""
@@ -189,6 +197,33 @@ class Lab(Runner):
 
     def _offers_rdma(self, host: Host) -> bool:
         return host.hardware.speaks_rdma and self.state(host.name, "rdma") == "enabled"
+
+    def snapshot(self, name: str, without: Sequence[str] = ()) -> str:
+        """All that a command can change on a host, one line each: its disk and, while it is on, its links,
+        loaded jobs and kernel settings. ``without`` leaves out lines by the start of their name."""
+        found = list(snapshots.disk(self.paths, name))
+        if self.hosts[name].pid is not None:
+            root = Path(f"/proc/{self.hosts[name].pid}/root")
+            found += [*snapshots.links(root), *snapshots.jobs(root), *self._kernel(name)]
+        kept = (line for line in found if not line[0].startswith(tuple(without)))
+        return "".join(f"{key}: {value}\n" for key, value in kept)
+
+    def _kernel(self, name: str) -> list[tuple[str, str]]:
+        """Settings of a Linux host's network; those of a Mac are files of its fakes."""
+        if self.hosts[name].hardware.is_mac:
+            return []
+        patterns = " ".join(f"/proc/sys/net/{pattern}" for pattern in PER_HOST)
+        out = self.exec(name, "sh", "-c", f"grep -s -H '' {patterns}").stdout
+        return [("kernel", line) for line in sorted(out.splitlines())]
+
+    def record(self, name: str) -> None:
+        """From now on the fakes of a Mac write down each call that would change something."""
+        self.write(name, "calls", "")
+        (self.facts(name) / "calls").chmod(0o666)
+
+    def calls(self, name: str) -> list[str]:
+        """Return what was written down since `record`."""
+        return (self.facts(name) / "calls").read_text().splitlines()
 
     def advertise(self, name: str, service: str = "_ssh._tcp", port: int = 22) -> None:
         """Announce a service by Bonjour from inside a host's network, until the lab goes down."""

@@ -34,10 +34,12 @@ class Hardware:
     build: str = ""
     laptop: bool = False
     high_power: bool = False
-    nopasswd: bool = True
+    nopasswd: str = "all"
     rdma: bool = True
     hub: bool = False
     dock: bool = False
+    ups: bool = False
+    stubborn: tuple[str, ...] = ()
 
     @property
     def is_mac(self) -> bool:
@@ -148,6 +150,10 @@ def _one_of(*words: str) -> Callable[[str], bool]:
     return lambda text: (True, False)[words.index(text)]
 
 
+def _word(*words: str) -> Callable[[str], str]:
+    return lambda text: words[words.index(text)]
+
+
 # Option of a SPEC: the field it sets and how its text is read. A bare `hub` or `dock` reads as an empty text.
 OPTIONS: dict[str, tuple[str, Callable[[str], Any]]] = {
     "mem": ("memory_gb", int),
@@ -155,10 +161,12 @@ OPTIONS: dict[str, tuple[str, Callable[[str], Any]]] = {
     "build": ("build", str),
     "gpu": ("gpu_cores", int),
     "cpu": ("levels", _levels),
-    "nopasswd": ("nopasswd", _one_of("all", "none")),
+    "nopasswd": ("nopasswd", _word("all", "none", "list")),
     "rdma": ("rdma", _one_of("on", "off")),
     "hub": ("hub", _one_of("")),
     "dock": ("dock", _one_of("")),
+    "ups": ("ups", _one_of("")),
+    "stubborn": ("stubborn", lambda text: tuple(text.split("+"))),
 }
 
 

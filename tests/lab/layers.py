@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -13,19 +14,41 @@ from tests.lab.topology import GATEWAY, Host
 FAKES = Path(__file__).with_name("fakes")
 USER, UID, GID = "mac", 501, 20
 BARE_PATH = "/usr/bin:/bin:/usr/sbin:/sbin"
-IP = "usr/libexec/lab/ip"  # the fakes' own; a Mac has none on PATH
+LINUX_SUDO_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+LIBEXEC = "usr/libexec/lab"
 
 APPLE = {
-    "/usr/bin": ("sw_vers", "uname", "pmset", "vm_stat", "memory_pressure", "caffeinate"),
-    "/usr/sbin": ("sysctl", "system_profiler", "networksetup", "scutil", "ipconfig"),
+    "/bin": ("launchctl",),
+    "/usr/bin": (
+        *("sw_vers", "uname", "pmset", "vm_stat", "memory_pressure", "caffeinate", "sntp"),
+        *("fdesetup", "csrutil", "plutil", "last", "uptime", "stat"),
+    ),
+    "/usr/sbin": (
+        *("sysctl", "system_profiler", "networksetup", "scutil", "ipconfig", "systemsetup", "spctl", "nvram"),
+    ),
     "/sbin": ("ifconfig", "route"),
+    "/usr/libexec/ApplicationFirewall": ("socketfilterfw",),
+    "/usr/libexec/lab": ("launchd",),
 }
 RDMA = {"/usr/bin": ("rdma_ctl", "ibv_devices", "ibv_devinfo")}
 # Commands of Linux that would let a wrong code path pass on a "Mac".
 FOREIGN = (
     *("ip", "ss", "nproc", "free", "lscpu", "lsmem", "ethtool", "getent", "hostnamectl", "timedatectl"),
-    *("systemctl", "apt-get", "dpkg", "iptables", "tc", "brctl"),
+    *("systemctl", "apt-get", "dpkg", "iptables", "tc", "brctl", "setsid", "flock", "timeout", "chattr"),
 )
+# The fakes' own copies of what a Mac does not have, or has in another form.
+TOOLS = ("ip", "setsid", "stat")
+# The commands that a careful administrator would allow without a password.
+ALLOWED = (
+    *("/sbin/ifconfig", "/sbin/route", "/usr/sbin/networksetup", "/usr/bin/pmset", "/usr/sbin/sysctl"),
+    *("/bin/launchctl", "/usr/bin/sntp", "/usr/bin/powermetrics", "/usr/sbin/systemsetup"),
+)
+# Of several rules that fit, sudo takes the last.
+SUDO = {
+    "all": f"{USER} ALL=(ALL) NOPASSWD: ALL\n",
+    "none": f"{USER} ALL=(ALL) ALL\n",
+    "list": f"{USER} ALL=(ALL) ALL\n{USER} ALL=(root) NOPASSWD: {', '.join(ALLOWED)}\n",
+}
 
 SSHD_CONFIG = """\
 Port 22
@@ -85,7 +108,7 @@ def _open_way(layer: Path) -> None:
             target.chmod(0o755)
 
 
-def _accounts(layer: Path, home: str, shell: str) -> None:
+def _accounts(layer: Path, home: str, shell: str, zero: str) -> None:
     """A user of the machine's own accounts file, with Apple's numbers."""
 
     def others(name: str) -> list[str]:
@@ -93,6 +116,7 @@ def _accounts(layer: Path, home: str, shell: str) -> None:
         return [line for line in lines if line.split(":")[0] not in (USER, "staff", "admin")]
 
     groups = [line for line in others("group") if line.split(":")[2] not in (str(GID), "80")]
+    groups = [re.sub("^root:", f"{zero}:", line) for line in groups]
     passwd = f"{USER}:x:{UID}:{GID}:Lab User:{home}:{shell}"
     _write(layer, "etc/passwd", "\n".join((*others("passwd"), passwd, "")))
     _write(layer, "etc/shadow", "\n".join((*others("shadow"), f"{USER}:*:19000:0:99999:7:::", "")), 0o640)
@@ -126,9 +150,10 @@ def _base(layer: Path, hosts: Iterable[Host]) -> None:
     _write(
         layer, "etc/sudoers", "Defaults env_reset\nroot ALL=(ALL) ALL\n@includedir /etc/sudoers.d\n", 0o440
     )
-    for folder in ("var/db", "Users", "usr/libexec/lab"):
+    for folder in ("var/db", "Users", LIBEXEC):
         (layer / folder).mkdir(parents=True, exist_ok=True)
-    shutil.copy(shutil.which("ip") or "/sbin/ip", layer / IP)
+    for tool in TOOLS:
+        shutil.copy(shutil.which(tool) or f"/usr/bin/{tool}", layer / LIBEXEC / tool)
     _open_way(layer)
 
 
@@ -137,13 +162,17 @@ def build(paths: Paths, hosts: list[Host], public_key: str) -> None:
     apple, linux = paths.layer("apple"), paths.layer("linux")
     _install(apple, APPLE)
     _install(paths.layer("rdma"), RDMA)
+    shutil.copy(FAKES / "plist.py", apple / LIBEXEC / "plist.py")
     _hide(apple, FOREIGN)
-    _accounts(apple, f"/Users/{USER}", "/bin/zsh")
+    for folder in ("Library/LaunchDaemons", "Library/LaunchAgents", "usr/local/bin"):
+        (apple / folder).mkdir(parents=True)
+    _accounts(apple, f"/Users/{USER}", "/bin/zsh", zero="wheel")
     _home(apple, f"/Users/{USER}", public_key)
     _write(apple, "etc/ssh/sshd_config", f"{SSHD_CONFIG}SetEnv PATH={BARE_PATH}\n")
-    _accounts(linux, f"/home/{USER}", "/bin/bash")
+    _accounts(linux, f"/home/{USER}", "/bin/bash", zero="root")
     _home(linux, f"/home/{USER}", public_key)
     _write(linux, "etc/ssh/sshd_config", SSHD_CONFIG)
+    _write(linux, "etc/sudoers.d/path", f'Defaults secure_path="{LINUX_SUDO_PATH}"\n', 0o440)
 
 
 def stack(paths: Paths, host: Host) -> str:
@@ -160,6 +189,5 @@ def write_upper(paths: Paths, host: Host) -> None:
     for folder in ("upper", "work", "root"):
         (base / folder).mkdir(parents=True)
     (base / "layers").write_text(stack(paths, host))
-    tag = "NOPASSWD: " if host.hardware.nopasswd else ""
-    _write(base / "upper", f"etc/sudoers.d/{USER}", f"{USER} ALL=(ALL) {tag}ALL\n", 0o440)
+    _write(base / "upper", f"etc/sudoers.d/{USER}", SUDO[host.hardware.nopasswd], 0o440)
     _write(base / "upper", "etc/hostname", f"{host.name}\n")

@@ -238,7 +238,7 @@ def test_shapes(links: str, cables: int) -> None:
 def test_a_spec_changes_a_model() -> None:
     host = parse("studio-m6:mem=64:macos=27.1:cpu=2S+3P+4E:gpu=9:nopasswd=none:rdma=off:hub:dock:build=26B1")
     assert (host.memory_gb, host.macos, host.build_name, host.gpu_cores) == (64, "27.1", "26B1", 9)
-    assert (host.nopasswd, host.rdma, host.hub, host.dock) == (False, False, True, True)
+    assert (host.nopasswd, host.rdma, host.hub, host.dock) == ("none", False, True, True)
     assert host.levels == (("Super", 2), ("Performance", 3), ("Efficiency", 4))
 
 

@@ -124,6 +124,7 @@ case "$#:${1-}" in
     ;;
 *)
     exists "$1"
+    [ ! -w "$lab/calls" ] || printf 'ifconfig %s\n' "$*" >>"$lab/calls"
     case "$#:$2" in
     3:mtu) set_mtu "$1" "$3" ;;
     2:up | 2:down) switch "$1" "$2" ;;

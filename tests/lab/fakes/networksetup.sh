@@ -109,6 +109,7 @@ case "$#:${1-}" in
 2:-listValidMTURange | 2:-listvalidMTUrange) mtu_range "$2" ;;
 2:-getnetworkserviceenabled) enabled "$2" ;;
 *:-set* | *:-create* | *:-delete* | *:-switchto* | *:-remove*)
+    [ ! -w "$lab/calls" ] || printf 'networksetup %s\n' "$*" >>"$lab/calls"
     [ -w "$lab/facts" ] || { printf '** Error: Command requires admin privileges.\n' && exit 14; }
     printf 'networksetup: the lab does not act on %s\n' "$1" >&2
     exit 69

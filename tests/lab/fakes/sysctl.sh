@@ -36,17 +36,26 @@ complain() {
     printf 'sysctl: %s\n' "$1" >&2
     status=1
 }
+# Whether the list in file $1 has the name $2.
+listed() {
+    read -r names <"$lab/$1"
+    case " $names " in *" $2 "*) ;; *) return 1 ;; esac
+}
 write() {
-    name=${1%%=*} file=$lab/sysctl/${1%%=*}
+    name=${1%%=*} new=${1#*=} file=$lab/sysctl/${1%%=*}
+    [ ! -w "$lab/calls" ] || printf 'sysctl %s\n' "$1" >>"$lab/calls"
     [ -e "$file" ] || { unknown "$name"; return; }
     case "$name" in
     iogpu.* | kern.maxfiles* | kern.ipc.* | net.*) ;;
     *) complain "oid '$name' is read only"; return ;;
     esac
+    ! listed readonly "$name" || { complain "oid '$name' is read only"; return; }
+    case "$new" in '' | *[!0-9]*) complain "invalid integer '$new'"; return ;; esac
     [ -w "$file" ] || { complain "$1: Operation not permitted"; return; }
     read -r old <"$file"
-    printf '%s\n' "${1#*=}" >"$file"
-    printf '%s: %s -> %s\n' "$name" "$old" "${1#*=}"
+    listed stubborn "$name" || printf '%s\n' "$new" >"$file"
+    [ -n "$bare" ] || printf '%s: ' "$name"
+    printf '%s -> %s\n' "$old" "$new"
 }
 
 [ $# -gt 0 ] || usage
