@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -12,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from maccluster_cli.errors import ProfileError, did_you_mean
 from maccluster_cli.tomlplace import line_of
-from maccluster_cli.values import Cable, Node, Plan
+from maccluster_cli.values import Cable, Node, Plan, Profile
 
 CABLE = "cable"  # plans call cables "cable 0", "cable 1", …; no node can be called that
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$", max_length=63)]
@@ -161,20 +160,6 @@ class Recipe(_Table):
         return self.model_dump(exclude={"schema_", "description"})
 
 
-@dataclass(frozen=True, slots=True)
-class Profile:
-    """A cluster, checked and filled in."""
-
-    name: str
-    file: Path
-    text: str
-    nodes: tuple[Node, ...]
-    cables: tuple[Cable, ...]
-    ssh: Ssh
-    job: Job
-    description: str = ""
-
-
 def read_profile(file: Path) -> Profile:
     """A checked profile. Raises ProfileError with file, line, key and what was expected."""
     text = _text(file, "profile")
@@ -184,7 +169,17 @@ def read_profile(file: Path) -> Profile:
         if not node.local and not node.host:
             raise ProfileError(_at(file, text, ("nodes", node.name), 'needs host = "…" or local = true'))
     cables = tuple(_cable(cable) for cable in table.cables)
-    return Profile(table.name, file, text, nodes, cables, table.ssh, table.job, table.description)
+    return Profile(
+        name=table.name,
+        file=file,
+        text=text,
+        nodes=nodes,
+        cables=cables,
+        connect_timeout_s=table.ssh.connect_timeout_s,
+        command_timeout_s=table.ssh.command_timeout_s,
+        first_port=table.job.port,
+        description=table.description,
+    )
 
 
 def read_recipe(file: Path) -> Recipe:

@@ -11,14 +11,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from maccluster_cli import shelf, store
+from maccluster_cli import remember, shelf, store
 from maccluster_cli.nodeset import select
 from maccluster_cli.transport.fleet import Fleet
 from maccluster_cli.ui.screen import Look, Screen
-from maccluster_cli.values import Node
+from maccluster_cli.values import Node, Profile
 
 if TYPE_CHECKING:
-    from maccluster_cli.profile import Profile
     from maccluster_cli.transport.ssh import Trust
 
 
@@ -43,9 +42,7 @@ class Session:
     @functools.cached_property
     def profile(self) -> Profile:
         """The profile in force, checked."""
-        from maccluster_cli.profile import read_profile
-
-        return read_profile(self.profile_file)
+        return remember.profile(self.profile_file)
 
     @property
     def profile_file(self) -> Path:
@@ -68,7 +65,7 @@ class Session:
     def fleet(self) -> Fleet:
         """Doors to the selected nodes."""
         if self._fleet is None:
-            self._fleet = Fleet(self.nodes, self.profile.ssh.connect_timeout_s, self._trust())
+            self._fleet = Fleet(self.nodes, self.profile.connect_timeout_s, self._trust())
         return self._fleet
 
     @staticmethod

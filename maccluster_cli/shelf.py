@@ -21,6 +21,11 @@ def state_dir() -> Path:
     return _xdg("XDG_STATE_HOME", "~/.local/state")
 
 
+def cache_dir() -> Path:
+    """What can be lost without loss: ``~/.cache/maccluster`` or below XDG_CACHE_HOME."""
+    return _xdg("XDG_CACHE_HOME", "~/.cache")
+
+
 def _xdg(variable: str, fallback: str) -> Path:
     # the XDG rules: an unset, empty or relative value counts as none
     value = os.environ.get(variable, "")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 DARWIN = "Darwin"
@@ -113,6 +114,21 @@ class Cable:
     a_receptacle: str | None = None
     b_receptacle: str | None = None
     rate_bits_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """A cluster as a file describes it, checked and filled in. ``first_port`` 0: whichever is free."""
+
+    name: str
+    file: Path
+    text: str
+    nodes: tuple[Node, ...]
+    cables: tuple[Cable, ...] = ()
+    connect_timeout_s: float = 5.0
+    command_timeout_s: float = 10.0
+    first_port: int = 0
+    description: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,6 +27,7 @@ RANK = {
     "store": 7,
     "profile": 7,
     "transport": 7,
+    "remember": 8,
     "flows": 8,
     "ui": 9,
     "session": 10,

@@ -46,7 +46,7 @@ def discover(
 
     found = flow(
         session.fleet,
-        session.profile.ssh.command_timeout_s,
+        session.profile.command_timeout_s,
         session.python,
         expected=session.profile.cables,
         bonjour_s=bonjour,

@@ -25,7 +25,7 @@ def status(
     from maccluster_cli.ui import status as ui
 
     def once() -> int:
-        views = look(session.fleet, session.profile.ssh.command_timeout_s, session.python, brief=True)
+        views = look(session.fleet, session.profile.command_timeout_s, session.python, brief=True)
         ui.show(session.screen, views, session.profile_source)
         return max((view.error.code for view in views if view.error), default=0)
 

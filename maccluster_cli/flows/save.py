@@ -11,8 +11,8 @@ from maccluster_cli import shelf, store
 from maccluster_cli.errors import ClusterError
 from maccluster_cli.flows.discover import Report
 from maccluster_cli.plan import plan
-from maccluster_cli.profile import CABLE, Profile, amend, read_profile
-from maccluster_cli.values import Cable, Plan, Setting
+from maccluster_cli.profile import CABLE, amend, read_profile
+from maccluster_cli.values import Cable, Plan, Profile, Setting
 
 KEYS = (
     Setting("uuid_hash", "the machine itself, whatever it is called"),

@@ -13,10 +13,10 @@ from maccluster_cli.engines import mlx
 from maccluster_cli.errors import INTERRUPTED, ClusterError, UnreachableError
 from maccluster_cli.flows.job import Job, Rank
 from maccluster_cli.flows.prepare import Ready, prepare, pythons
-from maccluster_cli.values import Cable, Node
+from maccluster_cli.values import Cable, Node, Profile
 
 if TYPE_CHECKING:
-    from maccluster_cli.profile import Profile, Recipe
+    from maccluster_cli.profile import Recipe
     from maccluster_cli.transport.fleet import Fleet
 
 Watch = Callable[[Sequence[Rank], int, Mapping[str, Any]], None]
@@ -71,7 +71,7 @@ class Training:
     ) -> None:
         self._fleet = fleet
         self._cables = profile.cables
-        self._first_port = profile.job.port
+        self._first_port = profile.first_port
         self._run = run
         self._nodes = placement.order(fleet.nodes, profile.cables)
         self._settings = recipe.for_worker()

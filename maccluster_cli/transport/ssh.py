@@ -23,6 +23,7 @@ from maccluster_cli.transport.base import Sink
 from maccluster_cli.values import Node
 
 _CHUNK = 1 << 16
+_SSH_PORT = 22
 _SETTLE_S = 0.2
 _KILLED = 128 + 9  # Paramiko does not say which signal it was; one that leaves no choice is the likeliest
 Trust = Callable[[str, str, str], bool]  # node, key type, fingerprint -> does the person trust it?
@@ -144,9 +145,10 @@ class SshTransport:
     def _verify(self, connection: fabric.Connection) -> None:
         """Known hosts decide. Fabric alone would take any key: measured, even one that contradicts."""
         for hop in _hops(connection):
-            for file in _known_hosts(hop.ssh_config):
-                with contextlib.suppress(OSError):
-                    hop.client.load_system_host_keys(str(file))
+            name = hop.host if hop.port == _SSH_PORT else f"[{hop.host}]:{hop.port}"
+            known: Any = _host_keys(_known_hosts(hop.ssh_config)).lookup(name) or {}
+            for kind, key in known.items():
+                hop.client.get_host_keys().add(name, kind, key)
             hop.client.set_missing_host_key_policy(_AskOnce(self.node.name, self._trust, hop.ssh_config))
 
 
@@ -208,7 +210,7 @@ def _network_words(error: BaseException) -> str:
 
 
 def _known_name(node: Node) -> str:
-    return f"'[{node.host}]:{node.port}'" if node.port and node.port != 22 else node.host  # noqa: PLR2004
+    return f"'[{node.host}]:{node.port}'" if node.port and node.port != _SSH_PORT else node.host
 
 
 @functools.cache
@@ -247,9 +249,19 @@ def _hops(connection: fabric.Connection) -> Iterator[fabric.Connection]:
         hop = hop.gateway
 
 
-def _known_hosts(ssh_config: dict[str, Any]) -> list[Path]:
+def _known_hosts(ssh_config: dict[str, Any]) -> tuple[Path, ...]:
     named = str(ssh_config.get("userknownhostsfile", "~/.ssh/known_hosts ~/.ssh/known_hosts2")).split()
-    return [*(Path(name).expanduser() for name in named), Path("/etc/ssh/ssh_known_hosts")]
+    return (*(Path(name).expanduser() for name in named), Path("/etc/ssh/ssh_known_hosts"))
+
+
+@functools.cache
+def _host_keys(files: tuple[Path, ...]) -> paramiko.HostKeys:
+    """Read once for all nodes: parsing 64 keys for each of 64 connections is most of what those cost."""
+    keys = paramiko.HostKeys()
+    for file in files:
+        with contextlib.suppress(OSError):
+            keys.load(str(file))
+    return keys
 
 
 def _socket(connection: fabric.Connection, timeout_s: float) -> socket.socket:

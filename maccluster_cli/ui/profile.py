@@ -5,13 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from maccluster_cli.ui.screen import Screen
-from maccluster_cli.values import Cable, Node
-
-if TYPE_CHECKING:
-    from maccluster_cli.profile import Profile
+from maccluster_cli.values import Cable, Node, Profile
 
 
 def show(screen: Screen, profile: Profile, nodes: Sequence[Node]) -> None:
