@@ -26,8 +26,8 @@ def test_twice_the_same(name: str) -> None:
 
 def test_the_second_time_loads_no_pydantic() -> None:
     code = (
-        "import sys; from maccluster_cli import remember, shelf; remember.profile(shelf.profiles()['local']); "
-        "print('pydantic' in sys.modules)"
+        "import sys; from maccluster_cli import remember, shelf; "
+        "remember.profile(shelf.profiles()['local']); print('pydantic' in sys.modules)"
     )
     words = [sys.executable, "-c", code]
     said = [subprocess.run(words, capture_output=True, text=True, check=True).stdout for _ in "ab"]

@@ -135,9 +135,11 @@ def _cores(view: View) -> str:
 
 
 def _system(view: View) -> str:
+    """``26.6.2 (25G83)`` for a Mac, the name in front for any other system."""
     facts = view.facts
-    build = f" {facts['os.build']}" if facts.get("os.build") else ""
-    return f"{units.known(facts.get('os.name'))} {units.known(facts.get('os.version'))}{build}"
+    build = f" ({facts['os.build']})" if facts.get("os.build") else ""
+    name = "" if facts.get("os.name") == "macOS" else f"{units.known(facts.get('os.name'))} "
+    return f"{name}{units.known(facts.get('os.version'))}{build}"
 
 
 def _thunderbolt(view: View) -> str:

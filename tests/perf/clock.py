@@ -30,7 +30,7 @@ class Times:
 
 
 def in_turns(starts: Mapping[str, Start], rounds: int) -> dict[str, Times]:
-    """``rounds`` times each command once, after one round that does not count. A failure ends the benchmark."""
+    """``rounds`` times each command once, after a round that does not count; a failure ends it all."""
     times = {name: Times() for name in starts}
     for number in range(rounds + 1):
         for name, start in starts.items():

@@ -27,14 +27,13 @@ def commands(lab: Lab, names: Sequence[str], folder: Path) -> dict[str, tuple[st
     """Peer to command line. All of them verify host keys and use the lab's ssh_config."""
     bin_, config = environment() / "bin", lab.paths.home / ".ssh" / "config"
     hosts, count = ",".join(names), str(len(names))
+    inventory = _inventory(lab, names, folder)
     found: dict[str, tuple[str, ...]] = {
         "clush": (str(bin_ / "clush"), "-S", "-f", count, "-w", hosts, "-o", f"-F {config}", "true"),
         "ansible -m raw": (
             str(bin_ / "ansible"), "all", "-i", f"{hosts},", "-f", count, "-m", "raw", "-a", "true",
         ),
-        "pyinfra exec": (
-            str(bin_ / "pyinfra"), "-y", "--parallel", count, _inventory(lab, names, folder), "exec", "--", "true",
-        ),
+        "pyinfra exec": (str(bin_ / "pyinfra"), "-y", "--parallel", count, inventory, "exec", "--", "true"),
     }  # fmt: skip
     if pdsh := shutil.which("pdsh"):
         found = {"pdsh": (pdsh, "-S", "-R", "ssh", "-l", "mac", "-f", count, "-w", hosts, "true"), **found}
