@@ -105,6 +105,18 @@ def test_completion_loads_nothing_heavy() -> None:
     assert loaded(code, env) == []
 
 
+def test_looking_loads_no_pydantic() -> None:
+    """It is 200 ms, and what was checked once is remembered."""
+    code = """
+import sys
+from maccluster_cli.cli.app import app
+import maccluster_cli.flows.discover, maccluster_cli.flows.run, maccluster_cli.flows.train
+import maccluster_cli.ui.discover, maccluster_cli.ui.status, maccluster_cli.ui.train, maccluster_cli.ui.run
+import maccluster_cli.session
+"""
+    assert loaded(code) == []
+
+
 @pytest.mark.parametrize(
     ("line", "word", "expected"),
     [

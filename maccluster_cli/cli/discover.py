@@ -40,7 +40,6 @@ def discover(
     Three sources stand side by side, since each of them fails alone: SSH to the nodes of the profile,
     Bonjour on the local network, and the cables themselves, told apart by the UUIDs of both ends.
     """
-    from maccluster_cli.flows import save as keep
     from maccluster_cli.flows.discover import discover as flow
     from maccluster_cli.ui import discover as ui
 
@@ -53,6 +52,8 @@ def discover(
     )
     ui.show(session.screen, found)
     if save is not None:
+        from maccluster_cli.flows import save as keep
+
         todo = keep.propose(session.profile, found, save)
         ui.difference(session.screen, todo)
         if todo.changed and (yes or session.screen.agree(f"Write {todo.file}?", "--yes")):

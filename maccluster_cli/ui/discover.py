@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from maccluster_cli.flows.discover import Report
 from maccluster_cli.flows.look import View
-from maccluster_cli.flows.save import Proposal
 from maccluster_cli.nodeset import fold
 from maccluster_cli.ui import units
 from maccluster_cli.ui.screen import Screen, clean
 from maccluster_cli.values import Interface, Port, Rdma
+
+if TYPE_CHECKING:
+    from maccluster_cli.flows.save import Proposal  # at run time it would bring Pydantic along
 
 _WHO = ("node", "ssh", "bonjour", "cable", "machine", "memory", "system", "ports used", "rdma")
 _STATE = ("node", "cores", "sleep", "wired limit", "up", "disk free", "worker")

@@ -17,7 +17,7 @@ def main() -> None:
     )
     responder = Zeroconf(interfaces=[address])
     responder.register_service(info)
-    print("ready", flush=True)  # noqa: T201
+    print("ready", flush=True)
     signal.pause()
 
 

@@ -20,6 +20,7 @@ from tests.lab.boot import PER_HOST
 from tests.lab.network import CONTROLLER
 from tests.lab.paths import FACTS, ROOT, Paths
 from tests.lab.running import Runner
+from tests.lab.snapshots import Kept
 from tests.lab.topology import Cable, Host, Request, lay_out
 
 FORGOTTEN = ("sysctl/", "limits/")  # kernel values do not outlive a reboot; power settings do
@@ -207,6 +208,20 @@ class Lab(Runner):
             found += [*snapshots.links(root), *snapshots.jobs(root), *self._kernel(name)]
         kept = (line for line in found if not line[0].startswith(tuple(without)))
         return "".join(f"{key}: {value}\n" for key, value in kept)
+
+    def restore(self, name: str, kept: dict[str, Kept]) -> None:
+        """Undo by force what tests did to a host: its disk becomes ``kept``, jobs not on it are ended."""
+        if self.hosts[name].pid is None:
+            self.boot(name)
+        root = Path(f"/proc/{self._alive(name).pid}/root")
+        for folder in (root / "run/lab/jobs").glob("*"):
+            self.exec(name, "launchctl", "bootout", f"system/{folder.name}", check=True)
+        snapshots.put_back(self.paths, name, kept, root)
+        self.exec(name, "hostname", self.state(name, "names/HostName") or name, check=True)
+
+    def keep(self, name: str) -> dict[str, Kept]:
+        """Copy a host's disk for `restore`."""
+        return snapshots.keep(self.paths, name)
 
     def _kernel(self, name: str) -> list[tuple[str, str]]:
         """Settings of a Linux host's network; those of a Mac are files of its fakes."""

@@ -80,6 +80,11 @@ class Fault:
         self._repairs.callback(self._lab.loss, name, interface, 0)
         self._lab.loss(name, interface, probability)
 
+    def change(self, *names: str) -> None:
+        """These hosts may be changed at will, by the commands of the test: all comes back after it."""
+        for name in names:
+            self._repairs.callback(self._lab.restore, name, self._lab.keep(name))
+
     def set_state(self, name: str, key: str, value: object) -> None:
         self._repairs.callback(self._restore, name, key, self._lab.state(name, key))
         self._lab.set_state(name, key, value)

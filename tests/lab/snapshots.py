@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import os
+import shutil
 import stat
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from tests.lab.paths import FACTS, Paths
@@ -45,12 +48,17 @@ def _erased(path: Path) -> bool:
     return stat.S_ISCHR(found.st_mode) and found.st_rdev == 0
 
 
-def _below(lower: Sequence[Path], name: Path) -> str | None:
-    """What the layers under a host's own disk have by this name."""
+def _lower(paths: Paths, host: str) -> list[Path]:
+    """The layers under a host's own disk, uppermost first."""
+    layers = (paths.state / "hosts" / host / "layers").read_text().split(":")
+    return [*map(Path, layers), Path("/")]
+
+
+def _below(lower: Sequence[Path], name: Path) -> Path | None:
     for layer in lower:
         path = layer / name
         if path.is_symlink() or path.exists():
-            return None if _erased(path) else _line(path)
+            return None if _erased(path) else path
     return None
 
 
@@ -63,17 +71,16 @@ def _restless(name: str) -> bool:
 def disk(paths: Paths, host: str) -> Iterator[tuple[str, str]]:
     """Names and lines of all that differs between a host's disk and the layers that it shares."""
     upper = paths.upper(host)
-    layers = (paths.state / "hosts" / host / "layers").read_text().split(":")
-    lower = [*map(Path, layers), Path("/")]
+    lower = _lower(paths, host)
     for path in sorted(upper.rglob("*")):
         name = path.relative_to(upper)
         if _restless(str(name)):
             continue
         before = _below(lower, name)
         if _erased(path):
-            if before is not None:
+            if before:
                 yield f"/{name}", "erased"
-        elif _line(path) != before:
+        elif before is None or _line(path) != _line(before):
             yield f"/{name}", _line(path)
 
 
@@ -89,3 +96,56 @@ def jobs(root: Path) -> Iterator[tuple[str, str]]:
     """Jobs that launchd has loaded."""
     for folder in sorted((root / "run/lab/jobs").glob("*")):
         yield f"job {folder.name}", (folder / "path").read_text().strip()
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """One file or folder of a host's own disk; ``data`` is None for a folder."""
+
+    line: str
+    mode: int
+    owner: tuple[int, int]
+    data: bytes | None
+
+    @classmethod
+    def of(cls, path: Path) -> Kept:
+        found = path.stat()
+        data = None if path.is_dir() else path.read_bytes()
+        return cls(_line(path), stat.S_IMODE(found.st_mode), (found.st_uid, found.st_gid), data)
+
+    def write(self, path: Path) -> None:
+        if self.data is None:
+            path.mkdir(parents=True, exist_ok=True)
+        else:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(self.data)
+        os.chown(path, *self.owner)
+        path.chmod(self.mode)
+
+
+def keep(paths: Paths, host: str) -> dict[str, Kept]:
+    """Copy what is a host's own on its disk; links and erased files are not kept."""
+    upper = paths.upper(host)
+    names = (name for name, line in disk(paths, host) if line != "erased" and "->" not in line)
+    return {name: Kept.of(upper / name[1:]) for name in names}
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def put_back(paths: Paths, host: str, kept: dict[str, Kept], root: Path) -> None:
+    """Make a running host's disk what it was; ``root`` is its file system as it sees it."""
+    lower = _lower(paths, host)
+    now = dict(disk(paths, host))
+    for name in sorted(now.keys() - kept.keys(), reverse=True):
+        if before := _below(lower, Path(name[1:])):
+            Kept.of(before).write(root / name[1:])
+        else:
+            _remove(root / name[1:])
+    for name, entry in kept.items():
+        if now.get(name) != entry.line:
+            entry.write(root / name[1:])

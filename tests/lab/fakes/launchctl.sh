@@ -86,7 +86,7 @@ bootout() {
     [ -d "$jobs/$1" ] || fail 'Boot-out failed' 3 'No such process'
     gone=/run/lab/gone.$$
     mv "$jobs/$1" "$gone"
-    read -r keeper <"$gone/keeper" && kill -KILL -- "-$keeper" 2>/dev/null
+    read -r keeper <"$gone/keeper" && kill -s KILL -- "-$keeper" 2>/dev/null
     if [ -e "$gone/pid" ]; then
         read -r pid <"$gone/pid"
         read -r patience <"$gone/exit_timeout"
@@ -96,7 +96,7 @@ bootout() {
         kill -KILL "$pid" 2>/dev/null
         abandon=$(cat "$gone/abandon")
         rm -r "$gone"
-        [ -n "$abandon" ] || kill -KILL -- "-$pid" 2>/dev/null
+        [ -n "$abandon" ] || kill -s KILL -- "-$pid" 2>/dev/null
         exit 0
     fi
     rm -r "$gone"

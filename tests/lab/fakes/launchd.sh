@@ -21,7 +21,7 @@ once() {
     printf '%s\n' "$status" >"$job/status"
     rm -f "$job/pid"
     read -r abandon <"$job/abandon"
-    [ -n "$abandon" ] || kill -KILL -- "-$own" 2>/dev/null
+    [ -n "$abandon" ] || kill -s KILL -- "-$own" 2>/dev/null
 }
 keep() {
     printf '%s\n' $$ >"$job/keeper"
