@@ -116,7 +116,7 @@ def test_a_daemon_runs_as_root_and_is_known_until_it_is_put_out(shop: Lab, shop_
     assert shop.ssh("mini", "sudo launchctl list").stdout == "PID\tStatus\tLabel\n-\t3\tlab.once\n"
     assert shop.ssh("mini", "launchctl list").stdout == "PID\tStatus\tLabel\n"
     assert load(shop, "mini", path) == ("", "Bootstrap failed: 5: Input/output error\n", 5)
-    assert say(shop, "mini", "sudo launchctl bootout system/lab.once") == ("", "", 0)
+    assert say(shop, "mini", f"sudo launchctl bootout system {path}") == ("", "", 0)
     out, err, code = say(shop, "mini", "launchctl print system/lab.once")
     assert (out, code) == ("", 113)
     assert 'Could not find service "lab.once" in domain for system\n' in err
