@@ -34,7 +34,8 @@ def train(
 
     chosen = read_recipe(shelf.recipe_file(recipe))
     names = fold(node.name for node in session.nodes)
-    ui.opening(session.screen, chosen.name, chosen.description, sum(n.ranks for n in session.nodes), names)
+    ranks = flow.world_size(chosen, session.nodes)
+    ui.opening(session.screen, chosen.name, chosen.description, ranks, names)
     run = store.Run(store.new_run_id(chosen.name))
     with run, ui.Progress(session.screen, chosen.train.steps, run.run_id) as progress:
         training = flow.Training(session.fleet, session.profile, chosen, run, seed)

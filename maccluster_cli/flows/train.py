@@ -63,6 +63,13 @@ class Result:
             self.floor = event.get("entropy_floor_nats_per_byte")
 
 
+def world_size(recipe: Recipe, nodes: Sequence[Node]) -> int:
+    """How many ranks there will be. Raises UsageError where the batch does not divide among them."""
+    ranks = sum(node.ranks for node in nodes)
+    placement.check_batch(recipe.train.batch_size, ranks, recipe.name)
+    return ranks
+
+
 class Training:
     """One run of a recipe on the fleet's nodes."""
 
@@ -77,8 +84,7 @@ class Training:
         self._settings = recipe.for_worker()
         if seed is not None:
             self._settings["train"]["seed"] = seed
-        self.result = Result(run.run_id, world_size=sum(node.ranks for node in self._nodes))
-        placement.check_batch(recipe.train.batch_size, self.result.world_size, recipe.name)
+        self.result = Result(run.run_id, world_size=world_size(recipe, fleet.nodes))
         self._frame = {
             "recipe": self._settings,
             "profile": {"name": profile.name, "file": str(profile.file)},

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from pathlib import Path
 
 HERE = Path(__file__).parent
@@ -16,6 +17,7 @@ _FIXED = (
 
 def plainly(text: str, **places: object) -> str:
     """``text`` without what differs from run to run: ``places`` maps a word to the path it stands for."""
+    text = text.replace(sys.executable, "PYTHON")
     for word, path in places.items():
         text = text.replace(str(path), word.upper())
     for pattern, word in _FIXED:
