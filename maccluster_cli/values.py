@@ -54,13 +54,31 @@ def no_commands(have: Any, want: Any) -> tuple[Command, ...]:
     return ()
 
 
+def as_wished(facts: Facts, wish: Any) -> Any:
+    """The ``aim`` of a setting whose wish is its value already."""
+    del facts
+    return wish
+
+
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """A fact that can be written too. ``write(have, want)`` goes both ways, so nobody writes an undo."""
+    """A fact that can be written too. ``write(have, want)`` goes both ways, so nobody writes an undo.
+
+    ``name`` is also the fact that holds its value: None where it could not be read, and missing where this
+    system has no such thing. ``aim(facts, wish)`` turns what a profile asks for into the value that this very
+    node should have; it raises Refusal with the reason where it should not.
+    """
 
     name: str
     why: str
     write: Callable[[Any, Any], tuple[Command, ...]] = no_commands
+    aim: Callable[[Facts, Any], Any] = as_wished
+    reversible: bool = True
+    risk: str = ""  # "network": may cut the node off, so a timed revert is armed first
+
+
+class Refusal(Exception):  # noqa: N818  # no failure: the node keeps what it has, for the reason in the text
+    """Why a wish is not granted on a node, in words for its owner."""
 
 
 @dataclass(frozen=True, slots=True)

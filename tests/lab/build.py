@@ -44,10 +44,20 @@ def wait_for_banners(paths: Paths, hosts: Iterable[Host]) -> None:
 
 
 def wait_for_end(pid: int) -> None:
-    """A killed PID 1 is gone only when the kernel has ended all processes of its namespace."""
+    """A killed PID 1 is gone only when the kernel has ended all processes of its namespace.
+
+    It is a zombie from then on, for as long as the machine's own PID 1 takes to notice.
+    """
     end = time.monotonic() + END_LIMIT_S
-    while Path(f"/proc/{pid}").exists() and time.monotonic() < end:
+    while _runs(pid) and time.monotonic() < end:
         time.sleep(0.002)
+
+
+def _runs(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False
 
 
 def _make_keys(paths: Paths, hosts: Iterable[Host]) -> None:
