@@ -243,7 +243,7 @@ class Lab(Runner):
         return (self.facts(name) / "calls").read_text().splitlines()
 
     def advertise(self, name: str, service: str = "_ssh._tcp", port: int = 22) -> None:
-        """Announce a service by Bonjour from inside a host's network, until the lab goes down; twice is once."""
+        """Announce a service by Bonjour from inside a host's network, until the lab goes down."""
         host = self._alive(name)
         if (name, service) in self._advertised:
             return
