@@ -1,7 +1,7 @@
 """The models a lab host can be, and the SPEC that picks one: ``mini-m4pro:mem=64:macos=26.6``.
 
-``nopasswd=list`` lets sudo run only what `layers.ALLOWED` names, ``stubborn=womp+sleep`` makes settings that are
-accepted and not taken, ``ups`` adds a third source of power. `Lab.set_state` changes ``stubborn`` later.
+``nopasswd=list`` lets sudo run only what `layers.ALLOWED` names, ``stubborn=womp+sleep`` makes settings that
+are accepted and not taken, ``ups`` adds a third source of power. `Lab.set_state` changes ``stubborn`` later.
 """
 
 from __future__ import annotations
