@@ -17,9 +17,9 @@ _STEPS = (placing.install, placing.settle, placing.remove)
 def lines(user: str) -> tuple[str, ...]:
     """One rule a command: exact paths and words; of kernel values the name is fixed and the number open.
 
-    What they amount to, honestly: `user` writes the text of files below /etc/sysctl.d and /etc/tmpfiles.d that
-    root carries out, so this is root for whoever means harm. The list keeps a slip or a stray script from doing
-    harm and says in the log what was done.
+    What they amount to, honestly: `user` writes the text of files below /etc/sysctl.d and /etc/tmpfiles.d
+    that root carries out, so this is root for whoever means harm. The list keeps a slip or a stray script
+    from doing harm and says in the log what was done.
     """
     if not _USER.fullmatch(user):
         raise Refusal(f"{user!r} is no user name that a sudoers line could hold")

@@ -33,9 +33,8 @@ def _rules() -> Iterator[str]:
         yield f"{power.PMSET} -c {key} [01]"
     yield from (f"{power.PMSET} -c lowpowermode [01]", f"{power.PMSET} -c powermode [012]")
     yield from _numbered(f"{launchdaemon.SYSCTL} {memory.NAME}=", _MEGABYTES)
-    for total in _digits(_COUNT):
-        for each in _digits(_COUNT):
-            yield _escaped(f"{launchdaemon.SYSCTL} {files.TOTAL}={total} {files.EACH}={each}")
+    for name in (files.TOTAL, files.EACH):
+        yield from _numbered(f"{launchdaemon.SYSCTL} {name}=", _COUNT)
     for label in (launchdaemon.WIRED, launchdaemon.FILES):
         yield from map(_exact, (step(label) for step in _STEPS))
     for kind in names.KINDS:

@@ -20,7 +20,7 @@ _COMMAND_MISSING = 127
 
 
 def masked(reply: Reply) -> tuple[str, ...] | str | None:
-    """Which targets are masked; `ABSENT` without systemd. The exit code differs by state and proves nothing."""
+    """Which targets are masked; `ABSENT` without systemd. The exit code proves nothing."""
     if reply.code == _COMMAND_MISSING:
         return ABSENT
     states = reply.text.split()

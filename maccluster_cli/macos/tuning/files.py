@@ -56,7 +56,7 @@ def aim(facts: Mapping[str, Any], wish: Any) -> Value:
     return (total, each, (total, each))
 
 
-def _words(pair: Sequence[int]) -> tuple[str, str]:
+def _words(pair: Sequence[Any]) -> tuple[str, str]:
     return f"{TOTAL}={pair[0]}", f"{EACH}={pair[1]}"
 
 
@@ -65,7 +65,8 @@ def write(have: Any, want: Any) -> tuple[Command, ...]:
     if want is None:
         return ()
     (*old_now, old_boot), (*now, boot) = have or ("unknown",) * 3, want
-    at_once = (root(launchdaemon.SYSCTL, *_words(now)),) if now != old_now else ()
+    changed = (word for word in _words(now) if word not in _words(old_now))
+    at_once = tuple(root(launchdaemon.SYSCTL, word) for word in changed)
     later = persist(FILES, None if boot is None else _words(boot)) if boot != old_boot else ()
     return (*at_once, *later)
 
