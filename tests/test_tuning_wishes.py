@@ -10,7 +10,6 @@ from maccluster_cli.macos.tuning import BASELINE, SETTINGS, launchdaemon, memory
 from maccluster_cli.values import Refusal
 from tests.test_tuning_models import LinuxNode, Mac, Model, setting
 
-
 ON, OFF = True, False
 
 

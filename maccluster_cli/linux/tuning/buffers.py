@@ -6,7 +6,16 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from maccluster_cli.linux.tuning import wishes
-from maccluster_cli.linux.tuning.kernel import BUFFERS, KERNEL, SYSCTL_FILE, assignments, proc, set_now, texts
+from maccluster_cli.linux.tuning.kernel import (
+    BUFFERS,
+    KERNEL,
+    SYSCTL_FILE,
+    assignments,
+    proc,
+    read_only,
+    set_now,
+    texts,
+)
 from maccluster_cli.linux.tuning.placing import put
 from maccluster_cli.values import Command, Fact, Refusal, Setting
 
@@ -27,11 +36,12 @@ def _numbers(text: str) -> str | None:
 
 
 def buffers(reply: Reply) -> Value | str | None:
-    """Values by name, now and in our file for the next boot; a container may lack some of the names."""
+    """Values by name, now and in our file for the next boot; a container may lack some, or not write them."""
     found = texts(reply)
     if found is None:
         return None
-    now = tuple((name, value) for name in BUFFERS if (value := _numbers(found.get(proc(name), ""))))
+    open_to_us = (name for name in BUFFERS if proc(name) not in read_only(reply))
+    now = tuple((name, value) for name in open_to_us if (value := _numbers(found.get(proc(name), ""))))
     if SYSCTL_FILE not in found:
         return (now, None) if now else ABSENT
     kept = assignments(found[SYSCTL_FILE])

@@ -32,13 +32,23 @@ _PATHS = (
     f"{POLICIES}/scaling_governor",
     f"{POLICIES}/scaling_available_governors",
 )
-KERNEL = Command(("sh", "-c", f"exec head -n 300 -- {' '.join(_PATHS)} 2>/dev/null"), system=LINUX)
+# A network of its own shows some of the names and lets nobody write them, which only their modes tell.
+_MODES = " ".join(proc(name) for name in BUFFERS)
+KERNEL = Command(
+    ("sh", "-c", f"exec 2>/dev/null; ls -l {_MODES}; exec head -n 300 -- {' '.join(_PATHS)}"), system=LINUX
+)
+_READ_ONLY = re.compile(r"^-r--r--r--\S* [^\n]* (/proc/sys/\S+)$", re.MULTILINE)
 _ASSIGNMENT = re.compile(r"^([a-z][\w.-]*) = (\d[\d ]*)$", re.MULTILINE | re.ASCII)
 
 
 def texts(reply: Reply) -> dict[str, str] | None:
     """Texts by path, or None when nothing was read: every Linux has the first of the files."""
     return contents(reply) or None
+
+
+def read_only(reply: Reply) -> frozenset[str]:
+    """Files below /proc/sys that not even root may write here."""
+    return frozenset(_READ_ONLY.findall(reply.text))
 
 
 def assignments(text: str) -> dict[str, str]:
