@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
+import time
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from maccluster_cli.macos.tuning import BASELINE, SETTINGS, launchdaemon, memory
+from maccluster_cli.linux.tuning import governor
+from maccluster_cli.linux.tuning.kernel import POLICIES
+from maccluster_cli.macos.tuning import BASELINE, SETTINGS, clock, launchdaemon, memory
 from maccluster_cli.values import Refusal
 from tests.test_tuning_models import LinuxNode, Mac, Model, setting
 
@@ -144,3 +150,34 @@ def test_linux_buffers_governors_targets() -> None:
     assert "ondemand, performance, schedutil" in refusal(node, "cpu.governor", "powersave")
     assert aim(node, "sleep.targets", "masked") == aim(node, "sleep.targets", ON)
     assert aim(node, "sleep.targets", OFF) == ()
+
+
+def test_a_server_that_never_answers_is_not_waited_for(tmp_path: Path) -> None:
+    (tmp_path / "sntp").write_text("#!/bin/sh\nexec sleep 60\n")
+    (tmp_path / "sntp").chmod(0o755)
+    start = time.monotonic()
+    ran = subprocess.run(
+        clock.SNTP.argv,
+        env={"PATH": f"{tmp_path}:/usr/bin:/bin"},
+        capture_output=True,
+        timeout=30,
+        check=False,
+    )
+    assert 3 < time.monotonic() - start < 20
+    assert ran.returncode != 0
+    assert ran.stdout == b""
+
+
+@pytest.mark.skipif(shutil.which("systemd-tmpfiles") is None, reason="systemd is not installed")
+@pytest.mark.parametrize("spoken", ["performance", "0=performance 4=schedutil"])
+def test_the_real_tool_understands_our_file(tmp_path: Path, spoken: str) -> None:
+    place = POLICIES.rpartition("/")[0]
+    for number in "04":
+        (tmp_path / f"policy{number}").mkdir()
+        (tmp_path / f"policy{number}/scaling_governor").write_text("old")
+    lines = governor.write(("old", None), (spoken, spoken))[0].argv[6:]
+    file = tmp_path / "rules.conf"
+    file.write_text("\n".join(lines).replace(place, str(tmp_path)) + "\n")
+    subprocess.run(("systemd-tmpfiles", "--create", str(file)), capture_output=True, check=False)
+    found = {number: (tmp_path / f"policy{number}/scaling_governor").read_text() for number in "04"}
+    assert found == {"0": "performance", "4": "performance" if spoken == "performance" else "schedutil"}

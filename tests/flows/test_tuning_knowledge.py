@@ -1,7 +1,7 @@
 """What `tune` knows, against hosts of the lab: read, write, read back, write back; then nothing differs.
 
-The script is the one that a transport runs; it goes over the controller's own ssh. One setting has no host
-here: `cpu.governor`, since a lab host has no clocks to scale.
+The script is the one that a transport runs; it goes over the controller's own ssh. Two settings have
+no host here: a Linux host of the lab has neither clocks to scale nor a running systemd.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ TUNED: Mapping[str, Any] = {
     "sleep.targets": True,
     "net.buffers": 123_456_789,
 }
-SERVED: dict[str, set[str]] = {"Darwin": set(), "Linux": set()}
+ROUND_TRIPS = ("mini", "pro", "book", "old", "linux")
 
 
 @pytest.fixture(scope="module")
@@ -99,13 +99,12 @@ def wanted(todo: Plan) -> dict[str, Any]:
     return {change.setting: change.want for change in todo.changes}
 
 
-@pytest.mark.parametrize("host", ["mini", "pro", "book", "old", "linux"])
+@pytest.mark.parametrize("host", ROUND_TRIPS)
 def test_there_and_back_again(shelf: Lab, breaking: Fault, host: str) -> None:
     breaking.change(host)
     before = shelf.snapshot(host)
     facts = read(shelf, host)
     todo = proposed(shelf, host, facts, TUNED)
-    SERVED["Darwin" if shelf.hosts[host].hardware.is_mac else "Linux"] |= set(wanted(todo))
     replies = carry_out(shelf, host, todo)
     assert [reply for reply in replies if reply.code != 0] == []
     after = read(shelf, host)
@@ -117,14 +116,14 @@ def test_there_and_back_again(shelf: Lab, breaking: Fault, host: str) -> None:
     assert read(shelf, host) == facts
 
 
-def test_every_setting_was_served(shelf: Lab) -> None:
-    assert {one.name for one in macos.SETTINGS} - SERVED["Darwin"] == {"clock.step"}
-    unserved = {one.name for one in linux.SETTINGS} - SERVED["Linux"]
-    facts = read(shelf, "linux")
-    assert "cpu.governor" in unserved
-    assert unserved <= {"cpu.governor", "clock.network_time"}
-    assert "cpu.governor" not in facts
-    assert facts["clock.network_time"] is None
+def test_every_setting_is_served(shelf: Lab) -> None:
+    served: dict[str, set[str]] = {"macos": set(), "linux": set()}
+    for host in ROUND_TRIPS:
+        facts = read(shelf, host)
+        served["linux" if host == "linux" else "macos"] |= set(wanted(proposed(shelf, host, facts, TUNED)))
+    assert {one.name for one in macos.SETTINGS} - served["macos"] == {"clock.step"}  # below, by itself
+    assert {one.name for one in linux.SETTINGS} - served["linux"] == {"cpu.governor", "clock.network_time"}
+    assert ("cpu.governor" in facts, facts["clock.network_time"]) == (False, None)
 
 
 def test_to_read_changes_nothing(shelf: Lab) -> None:
@@ -144,12 +143,10 @@ def test_stopped_anywhere_it_goes_on(shelf: Lab, breaking: Fault) -> None:
         ask(shelf, "mini", commands(macos.SETTINGS, todo, "mini")[:count])
         facts = read(shelf, "mini")
         assert facts["memory.wired_limit"] in {(0, None), (57344, None), (57344, 57344)}
-        again = proposed(shelf, "mini", facts, wish)
-        carry_out(shelf, "mini", again)
+        carry_out(shelf, "mini", proposed(shelf, "mini", facts, wish))
         assert not proposed(shelf, "mini", read(shelf, "mini"), wish)
         home = {"memory.wired_limit": (0, None), "files.limit": (491520, 245760, None), "power.sleep": 1}
-        done = plan(macos.SETTINGS, {"mini": read(shelf, "mini")}, {"mini": home})
-        carry_out(shelf, "mini", done)
+        carry_out(shelf, "mini", plan(macos.SETTINGS, {"mini": read(shelf, "mini")}, {"mini": home}))
 
 
 def test_what_was_set_is_set_again_at_boot(shelf: Lab, breaking: Fault) -> None:
@@ -159,11 +156,8 @@ def test_what_was_set_is_set_again_at_boot(shelf: Lab, breaking: Fault) -> None:
         todo = proposed(shelf, host, read(shelf, host), wish)
         carry_out(shelf, host, todo)
         shelf.reboot(host)
-        for _ in range(50):
-            if not proposed(shelf, host, read(shelf, host), wish):
-                break
-        facts = read(shelf, host)
-        assert {name: facts[name] for name in wanted(todo)} == wanted(todo)
+        looks = (read(shelf, host) for _ in range(50))
+        assert any({name: facts[name] for name in wanted(todo)} == wanted(todo) for facts in looks)
         daemons = shelf.exec(host, "ls", "-l", "/Library/LaunchDaemons").stdout
         assert host == "linux" or daemons.count("-rw-r--r-- 1 root wheel") == 2
 
@@ -184,8 +178,6 @@ def test_high_power_where_it_is(shelf: Lab, breaking: Fault) -> None:
     todo = proposed(shelf, "pro", read(shelf, "pro"), {"power.mode": "high"})
     carry_out(shelf, "pro", todo)
     assert read(shelf, "pro")["power.mode"] == "powermode 2"
-    carry_out(shelf, "pro", back(todo))
-    assert read(shelf, "pro")["power.mode"] == "powermode 0"
 
 
 def test_a_notebook_on_battery_is_left_alone(shelf: Lab, breaking: Fault) -> None:
@@ -244,23 +236,15 @@ def test_reports_follow_the_host(shelf: Lab, breaking: Fault) -> None:
     for key, value in (("filevault", "on"), ("sip", "disabled"), ("firewall", "1"), ("stealth", "on")):
         breaking.set_state("mini", key, value)
     breaking.set_state("mini", "thermal", "2")
+    breaking.set_state("mini", "sntp/failure", "Timeout")
     breaking.change("mini")
     shelf.write("mini", "power_log", "2040-01-01 00:00:00 +0000 Sleep               \tEntering Sleep state\n")
-    line = "sudo install -m 644 /etc/hosts /Library/LaunchDaemons/io.exo.networksetup.plist"
-    shelf.ssh("mini", line, check=True)
+    shelf.ssh("mini", "sudo touch /Library/LaunchDaemons/io.exo.networksetup.plist", check=True)
     facts = read(shelf, "mini")
-    assert [facts[f"posture.{name}"] for name in ("filevault", "firewall", "stealth", "sip")] == [
-        *(True, True, True, False)
-    ]
+    assert [facts[f"posture.{name}"] for name in ("filevault", "firewall", "stealth")] == [True] * 3
+    assert facts["posture.sip"] is False
     assert facts["thermal.notes"] == ("Thermal Warning Level = 2",)
     assert (facts["power.sleeps"], facts["power.last_sleep"]) == (1, "2040-01-01 00:00:00 +0000")
     assert [label for label, _ in facts["daemons.rivals"]] == ["io.exo.networksetup"]
-    assert facts["sudo"] == "all"
-    assert len(macos.notes(facts)) == 6
-
-
-def test_a_server_that_does_not_answer_is_not_waited_for(shelf: Lab, breaking: Fault) -> None:
-    breaking.set_state("mini", "sntp/failure", "Timeout")
-    facts = read(shelf, "mini")
-    assert facts["clock.offset_s"] is None
     assert facts["clock.step"] is None
+    assert len(macos.notes(facts)) == 6

@@ -23,7 +23,7 @@ def root(*argv: str) -> Command:
 
 def staged(path: str) -> str:
     """Where a file's text is laid first, by the user."""
-    return f"{STAGING}/{path.rpartition('/')[2]}"
+    return f"{STAGING}/{path.strip('/').replace('/', '-')}"
 
 
 def install(path: str) -> Command:

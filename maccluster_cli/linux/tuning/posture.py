@@ -11,17 +11,26 @@ if TYPE_CHECKING:
     from maccluster_cli.values import Reply
 
 SUDO = Command(("sudo", "-n", "-l"), system=LINUX)
-_RULE = re.compile(r"^\s*\((?:ALL|root)\b[^)\n]*\)\s+((?:\w+:\s*)*NOPASSWD:(?:\s*\w+:)*.*)$", re.MULTILINE)
+_RULE = re.compile(r"^[ \t]*\((?:ALL|root)\b[^)\n]*\)[ \t]+((?:[A-Z]+:[ \t]*)*)([^\n]*)$", re.MULTILINE)
 
 
 def sudo(reply: Reply) -> str | None:
-    """Tell "all", "list" (some commands) or "none"; root itself needs nothing."""
+    """What root does here without a password: "all", "list" (some commands) or "none".
+
+    Of several rules that fit, sudo takes the last: an ALL that wants a password takes back what stood before.
+    """
     if reply.code is None:
         return None
-    rules = [rule.rpartition(":")[2].strip() for rule in _RULE.findall(reply.text)]
-    if "ALL" in rules or "User root may run" in reply.text:
+    if "User root may run" in reply.text:
         return "all"
-    return "list" if rules else "none"
+    told = "none"
+    for tags, commands in _RULE.findall(reply.text):
+        free = "NOPASSWD" in tags
+        if commands.strip() == "ALL":
+            told = "all" if free else "none"
+        elif free and told == "none":
+            told = "list"
+    return told
 
 
 FACTS = (Fact("sudo", SUDO, sudo),)

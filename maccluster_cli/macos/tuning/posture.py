@@ -31,8 +31,7 @@ LOG = Command(("sh", "-c", _SLEEPS), system=DARWIN)
 _LEVEL = re.compile(r"^\s*((?:Thermal|Performance) Warning Level = \d{1,3})\s*$", re.MULTILINE | re.ASCII)
 _READ = re.compile(r"^[1-9]\d{0,8} lines$", re.MULTILINE | re.ASCII)
 _STAMP = re.compile(r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d [+-]\d{4}$", re.MULTILINE | re.ASCII)
-_ALL = re.compile(r"^\s*\((?:ALL|root)\b[^)\n]*\)\s+NOPASSWD:(?:\s*\w+:)*\s*ALL\s*$", re.MULTILINE)
-_ANY = re.compile(r"^\s*\((?:ALL|root)\b[^)\n]*\)\s+(?:\w+:\s*)*NOPASSWD:", re.MULTILINE)
+_RULE = re.compile(r"^[ \t]*\((?:ALL|root)\b[^)\n]*\)[ \t]+((?:[A-Z]+:[ \t]*)*)([^\n]*)$", re.MULTILINE)
 
 
 def _said(pattern: str, yes: str) -> Any:
@@ -53,12 +52,22 @@ def thermal(reply: Reply) -> tuple[str, ...] | None:
 
 
 def sudo(reply: Reply) -> str | None:
-    """What root does here without a password: "all", "list" (some commands) or "none"."""
+    """What root does here without a password: "all", "list" (some commands) or "none".
+
+    Of several rules that fit, sudo takes the last: an ALL that wants a password takes back what stood before.
+    """
     if reply.code is None:
         return None
-    if _ALL.search(reply.text) or "User root may run" in reply.text:
+    if "User root may run" in reply.text:
         return "all"
-    return "list" if _ANY.search(reply.text) else "none"
+    told = "none"
+    for tags, commands in _RULE.findall(reply.text):
+        free = "NOPASSWD" in tags
+        if commands.strip() == "ALL":
+            told = "all" if free else "none"
+        elif free and told == "none":
+            told = "list"
+    return told
 
 
 def sleeps(reply: Reply) -> tuple[str, ...] | None:
