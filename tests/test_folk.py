@@ -53,6 +53,7 @@ def test_recognised(key: str, value: object, wanted: str) -> None:
         ("power.mode", "high"),
         ("power.sleep", 0),
         ("files.limit", 600000),
+        ("files.limit", 65536),  # sound on Linux; a Mac refuses it by itself
         ("env.MLX_METAL_FAST_SYNCH", 0),
         ("link.mtu", 1500),
         ("topology", "mesh"),
