@@ -12,6 +12,7 @@ from maccluster_cli.values import Node
 _RANGE = re.compile(r"\[([^\]]*)\]")
 _NUMBERED = re.compile(r"^(.*?)(\d+)$")
 _SHOW = "maccluster profile show"
+_LONGEST = 24  # characters of a range, far more than any real one has
 _MOST = 4096  # a typing slip such as [1-999999999] must not eat the machine
 
 
@@ -26,6 +27,8 @@ def select(expression: str, nodes: Sequence[Node]) -> tuple[Node, ...]:
     for term in terms:
         names = _resolve(term.removeprefix("!"), nodes)
         wanted = wanted - names if term.startswith("!") else wanted | names
+    if not wanted:
+        raise UsageError(f"{expression!r} leaves no node", hint=_SHOW)
     return tuple(node for node in nodes if node.name in wanted)
 
 
@@ -35,7 +38,11 @@ def expand(pattern: str) -> tuple[str, ...]:
     if not found:
         return (pattern,)
     head, tail = pattern[: found.start()], pattern[found.end() :]
-    return tuple(name for number in _numbers(found[1], pattern) for name in expand(f"{head}{number}{tail}"))
+    rest = expand(tail)
+    numbers = _numbers(found[1], pattern)
+    if len(numbers) * len(rest) > _MOST:
+        raise UsageError(f"{pattern!r} names more than {_MOST} nodes")
+    return tuple(f"{head}{number}{end}" for number in numbers for end in rest)
 
 
 def fold(names: Iterable[str]) -> str:
@@ -85,7 +92,12 @@ def _numbers(inside: str, pattern: str) -> list[str]:
     numbers: list[str] = []
     for part in inside.split(","):
         lo, _, hi = part.partition("-")
-        if not lo.isdecimal() or (hi and not hi.isdecimal()) or ("-" in part and not hi):
+        if (
+            not lo.isdecimal()
+            or (hi and not hi.isdecimal())
+            or ("-" in part and not hi)
+            or len(part) > _LONGEST
+        ):
             raise UsageError(
                 f"cannot read the range in {pattern!r}", hint="write it as name[1-4] or name[1,3]"
             )

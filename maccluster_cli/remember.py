@@ -8,7 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from maccluster_cli import store
+from maccluster_cli import __version__, store
 from maccluster_cli.errors import ClusterError
 from maccluster_cli.shelf import cache_dir
 from maccluster_cli.values import Cable, Node, Profile
@@ -22,7 +22,7 @@ def profile(file: Path) -> Profile:
         text = file.read_text(encoding="utf-8")
         place = _place(text)
         return _revived(json.loads(place.read_text(encoding="utf-8")), file, text)
-    except (OSError, ValueError, TypeError, KeyError):
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):
         return _checked(file)
 
 
@@ -41,8 +41,9 @@ def _checked(file: Path) -> Profile:
 
 
 def _place(text: str) -> Path:
-    checks = Path(__file__).with_name("profile.py").stat()
-    key = hashlib.sha256(f"{checks.st_mtime_ns} {checks.st_size} {text}".encode()).hexdigest()
+    checks = [Path(__file__).with_name(f"{name}.py").stat() for name in ("profile", "schema", "values")]
+    stamps = [(check.st_mtime_ns, check.st_size) for check in checks]
+    key = hashlib.sha256(f"{__version__} {stamps} {text}".encode()).hexdigest()
     return cache_dir() / "profiles" / f"{key[:32]}.json"
 
 

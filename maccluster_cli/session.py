@@ -6,19 +6,20 @@ import contextlib
 import functools
 import logging
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from maccluster_cli import remember, shelf, store
-from maccluster_cli.nodeset import select
+from maccluster_cli.nodeset import fold, select
 from maccluster_cli.transport.fleet import Fleet
 from maccluster_cli.ui.screen import Look, Screen
 from maccluster_cli.values import Node, Profile
 
 if TYPE_CHECKING:
-    from maccluster_cli.transport.ssh import Trust
+    from maccluster_cli.transport.dial import Trust
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +60,16 @@ class Session:
     @functools.cached_property
     def nodes(self) -> tuple[Node, ...]:
         """The nodes that ``--nodes`` selects, all of the profile's without it."""
-        return select(self.options.nodes, self.profile.nodes) if self.options.nodes else self.profile.nodes
+        wish = self.options.nodes
+        return self.profile.nodes if wish is None else select(wish, self.profile.nodes)
+
+    def asking(self) -> AbstractContextManager[None]:
+        """A sign of life while the selected nodes are asked."""
+        return self.screen.waiting(f"asking {fold(node.name for node in self.nodes)} …")
+
+    def narrow(self, names: Container[str]) -> None:
+        """Only these of the selected nodes; must come before the first use of ``fleet``."""
+        self.nodes = tuple(node for node in self.nodes if node.name in names)
 
     @property
     def fleet(self) -> Fleet:
@@ -102,8 +112,9 @@ def _start_log(screen: Screen) -> Path | None:
     file = store.open_log()
     if file is None:
         return None
-    handler = logging.FileHandler(file, encoding="utf-8")
+    handler = logging.FileHandler(file, encoding="utf-8", errors="backslashreplace")
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    logging.raiseExceptions = False  # a log on a full disk must not write tracebacks on the screen
     root = logging.getLogger()
     root.addHandler(handler)
     root.setLevel(logging.INFO)

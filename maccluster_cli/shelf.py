@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Iterable
 from pathlib import Path
@@ -41,12 +42,12 @@ def shipped_dir() -> Path:
 
 def profile_file(named: str | None) -> tuple[Path, str]:
     """The profile's file and where the choice came from. Raises ProfileError for a name nobody has."""
-    if named:
+    if named is not None:
         return _named(named, "profile", profiles()), "--profile"
     if wish := os.environ.get("MACCLUSTER_PROFILE"):
         return _named(wish, "profile", profiles()), "MACCLUSTER_PROFILE"
     for file in (Path(HERE), config_dir() / HERE):
-        if file.is_file():
+        if is_file(file):
             return file, str(file)
     return shipped_dir() / "local.toml", "the built-in default"
 
@@ -66,18 +67,29 @@ def recipes() -> dict[str, Path]:
     return _by_name((config_dir() / "recipes", shipped_dir() / "recipes"))
 
 
+def is_file(path: Path) -> bool:
+    """Whether it is a file. Raises ProfileError where that cannot even be asked."""
+    try:
+        return path.is_file()
+    except OSError as error:
+        raise ProfileError(
+            f"cannot look at {path}: {error.strerror}", hint="maccluster profile list"
+        ) from error
+
+
 def _by_name(folders: Iterable[Path]) -> dict[str, Path]:
     found: dict[str, Path] = {}
     for folder in folders:
-        for file in sorted(folder.glob("*.toml")):
-            found.setdefault(file.stem, file)
+        with contextlib.suppress(OSError):  # a folder that cannot be read has no names for us
+            for file in sorted(folder.glob("*.toml")):
+                found.setdefault(file.stem, file)
     return found
 
 
 def _named(named: str, kind: str, known: dict[str, Path]) -> Path:
     if "/" in named or named.endswith(".toml"):
         file = Path(named).expanduser()
-        if file.is_file():
+        if is_file(file):
             return file
         raise ProfileError(f"there is no {kind} file {named}", hint="maccluster profile list")
     if named in known:

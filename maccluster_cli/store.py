@@ -12,7 +12,7 @@ import time
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import IO, Any, Self
+from typing import Any, Self
 
 from maccluster_cli.errors import ClusterError
 from maccluster_cli.shelf import state_dir
@@ -55,6 +55,17 @@ def utc_now() -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
 
 
+def lives(pid: int) -> bool:
+    """Whether a process of this machine is there, whoever owns it."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
 class Run:
     """The folder of one run on this machine: manifest, events, a log a rank. Private to the user."""
 
@@ -63,13 +74,13 @@ class Run:
         self.folder = state_dir() / "runs" / run_id
         try:
             self.folder.mkdir(mode=0o700, parents=True)
-            self._events = (self.folder / "events.jsonl").open("ab")
+            self._events = (self.folder / "events.jsonl").open("ab", buffering=0)
         except OSError as error:
             raise ClusterError(
                 f"cannot keep this run's files in {self.folder}: {error.strerror}",
                 hint="set XDG_STATE_HOME to a folder that can be written",
             ) from error
-        self._logs: dict[int, IO[bytes]] = {}
+        self._logs: dict[int, Any] = {}
 
     @property
     def manifest(self) -> Path:
@@ -82,9 +93,10 @@ class Run:
 
     def log(self, rank: int, data: bytes) -> None:
         """Append what a rank wrote to stderr."""
-        if rank not in self._logs:
-            self._logs[rank] = self.log_file(rank).open("ab")
-        self._append(self._logs[rank], data)
+        with contextlib.suppress(OSError):
+            if rank not in self._logs:
+                self._logs[rank] = self.log_file(rank).open("ab", buffering=0)
+            self._append(self._logs[rank], data)
 
     def log_file(self, rank: int) -> Path:
         """The log of one rank."""
@@ -100,14 +112,14 @@ class Run:
     def __exit__(self, *_: object) -> None:
         """Close all files."""
         for file in (self._events, *self._logs.values()):
-            file.close()
+            with contextlib.suppress(OSError):
+                file.close()
 
     @staticmethod
-    def _append(file: IO[bytes], data: bytes) -> None:
+    def _append(file: Any, data: bytes) -> None:
         # a full disk here must not end a training run: its events still reach the screen and the manifest
         with contextlib.suppress(OSError):
             file.write(data)
-            file.flush()
 
 
 def open_log() -> Path | None:

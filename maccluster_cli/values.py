@@ -19,6 +19,7 @@ class Command:
     sudo: bool = False
     timeout_s: float = 10.0
     system: str = ""  # run only where `uname -s` says so; empty means everywhere
+    vital: bool = False  # where it fails, nothing after it in the same script is run
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +78,16 @@ class Setting:
     risk: str = ""  # "network": may cut the node off, so a timed revert is armed first
 
 
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """All that is known about one subject on one system: how to read it, join it and change it."""
+
+    system: str
+    facts: tuple[Fact, ...]
+    combine: Callable[[Mapping[str, Any]], dict[str, Any]]
+    settings: tuple[Setting, ...] = ()
+
+
 class Refusal(Exception):  # noqa: N818  # no failure: the node keeps what it has, for the reason in the text
     """Why a wish is not granted on a node, in words for its owner."""
 
@@ -117,6 +128,7 @@ class Node:
     roles: tuple[str, ...] = ()
     ranks: int = 1
     uuid_hash: str | None = None
+    tune: Mapping[str, Any] = field(default_factory=dict)  # wishes by the names of settings
 
 
 @dataclass(frozen=True, slots=True)

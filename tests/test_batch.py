@@ -93,9 +93,13 @@ def test_scripts_pass_shellcheck() -> None:
         pytest.fail("shellcheck is part of the test machine's packages")
     commands = (Command(("ls", "it's")), Command(("uname",), system="Linux"), Command(("id",), sudo=True))
     scripts = (batch.script(commands, "_x"), batch.with_payload('"$_in" a', 3), batch.alone("ps | head"))
-    for script in scripts:
+    for script in scripts:  # SC2015: the last branch is meant to run when either of the first two fails
         done = subprocess.run(
-            ["shellcheck", "-s", "sh", "-"], input=script, text=True, capture_output=True, check=False
+            ["shellcheck", "-s", "sh", "-e", "SC2015", "-"],
+            input=script,
+            text=True,
+            capture_output=True,
+            check=False,
         )
         assert done.returncode == 0, done.stdout
 
@@ -109,3 +113,34 @@ def test_a_payload_is_a_private_file_that_goes_away() -> None:
     mode, where = out.decode().splitlines()
     assert (code, mode, where.split()[1], bytes(err)) == (0, "-rwx------", "arg", b"")
     assert not Path(where.split()[0]).exists()
+
+
+def test_nothing_runs_after_a_vital_command_that_failed() -> None:
+    vital = Command(("sh", "-c", "echo no; exit 9"), vital=True)
+    assert said(Command(("echo", "a")), vital, Command(("echo", "b"))) == [
+        (0, b"a\n", b""),
+        (9, b"no\n", b""),
+        (None, b"", b""),
+    ]
+    fine = Command(("echo", "yes"), vital=True)
+    assert said(fine, Command(("echo", "b"))) == [(0, b"yes\n", b""), (0, b"b\n", b"")]
+
+
+def test_an_untied_script_goes_on_without_its_controller(tmp_path: Path) -> None:
+    commands = (
+        Command(("sleep", "0.5")),
+        Command(("echo", "still here")),
+        Command(("touch", str(tmp_path / "done"))),
+    )
+    process = subprocess.Popen(
+        ["sh", "-c", batch.script(commands, "_x", tied=False)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
+    for stream in (process.stdin, process.stdout, process.stderr):
+        assert stream
+        stream.close()  # the controller is gone, before the first command ended
+    process.wait(10)
+    assert (tmp_path / "done").exists()

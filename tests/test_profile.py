@@ -6,7 +6,8 @@ import pytest
 
 from maccluster_cli import shelf
 from maccluster_cli.errors import ProfileError
-from maccluster_cli.profile import amend, read_profile, read_recipe
+from maccluster_cli.profile import amend, read_profile
+from maccluster_cli.recipe import read_recipe
 from maccluster_cli.tomlplace import line_of
 from maccluster_cli.values import Change, Plan
 
@@ -69,7 +70,11 @@ def test_defaults_fill_in_what_a_node_leaves_out(tmp_path: Path) -> None:
         ),
         ("schema = 1", "schema = 2", "desk.toml:1: schema: input should be 1, not 2"),
         ('name = "desk"', "", "desk.toml: 'name' is missing"),
-        ('name = "desk"', 'name = "my desk"', "desk.toml:2: name: string should match pattern"),
+        (
+            'name = "desk"',
+            'name = "my desk"',
+            "desk.toml:2: name: letters, digits, dot, dash and underscore only",
+        ),
         ("[defaults]", "[default]", "desk.toml:4: default: unknown key (did you mean 'defaults'?)"),
         ('"east"]', '"west"]', "a cable ends at 'west', which is no node of this profile"),
         ('host = "north.local"', "", "desk.toml:8: nodes.north: needs host"),
@@ -132,7 +137,7 @@ def test_amending_keeps_comments_and_order(tmp_path: Path) -> None:
 
 def test_recipes_know_what_a_model_needs(tmp_path: Path) -> None:
     path = file(tmp_path, 'schema = 1\nname = "r"\n[model]\nhidden_size = 60\nnum_heads = 7\n')
-    with pytest.raises(ProfileError, match="hidden_size must divide by num_heads"):
+    with pytest.raises(ProfileError, match="hidden_size must divide by 2 num_heads"):
         read_recipe(path)
 
 

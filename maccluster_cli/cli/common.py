@@ -97,7 +97,9 @@ def command(
 
 
 def _run(body: Body, options: Sequence[str], **given: Any) -> None:
-    from maccluster_cli.errors import UsageError
+    import logging
+
+    from maccluster_cli.errors import ClusterError, UsageError
     from maccluster_cli.session import Options, open_session
     from maccluster_cli.ui.screen import Look
 
@@ -106,7 +108,13 @@ def _run(body: Body, options: Sequence[str], **given: Any) -> None:
         raise UsageError(f"--color is auto, always or never, not {common['color']!r}", hint="--color auto")
     profile, nodes = common.pop("profile"), common.pop("nodes")
     with open_session(Options(Look(**common), profile, nodes)) as session:
-        raise typer.Exit(body(session, **given) or 0)
+        try:
+            code = body(session, **given)
+        except ClusterError as error:  # told here, where it is known which colours are wanted
+            logging.getLogger(__name__).info("failed", exc_info=error)
+            session.screen.error(error)
+            code = error.code
+    raise typer.Exit(code or 0)
 
 
 def _signature(body: Body, options: Sequence[str]) -> inspect.Signature:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from maccluster_cli.cli import common
+from maccluster_cli.errors import FAILED
 
 if TYPE_CHECKING:
     from maccluster_cli.session import Session
@@ -43,20 +44,24 @@ def discover(
     from maccluster_cli.flows.discover import discover as flow
     from maccluster_cli.ui import discover as ui
 
-    found = flow(
-        session.fleet,
-        session.profile.command_timeout_s,
-        session.python,
-        expected=session.profile.cables,
-        bonjour_s=bonjour,
-    )
+    with session.asking():
+        found = flow(
+            session.fleet,
+            session.profile.command_timeout_s,
+            session.python,
+            expected=session.profile.cables,
+            bonjour_s=bonjour,
+            whole=len(session.nodes) == len(session.profile.nodes),
+        )
     ui.show(session.screen, found)
     if save is not None:
         from maccluster_cli.flows import save as keep
 
         todo = keep.propose(session.profile, found, save)
         ui.difference(session.screen, todo)
-        if todo.changed and (yes or session.screen.agree(f"Write {todo.file}?", "--yes")):
+        if todo.changed and not (yes or session.screen.agree(f"Write {todo.file}?", "--yes")):
+            return FAILED
+        if todo.changed:
             keep.write(todo)
             session.screen.say(f"written: {todo.file}")
     return max((view.error.code for view in found.views if view.error), default=0)

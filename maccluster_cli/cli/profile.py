@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from maccluster_cli.cli import common, complete
+from maccluster_cli.errors import ClusterError
 
 if TYPE_CHECKING:
     from maccluster_cli.session import Session
@@ -32,23 +34,39 @@ def check(
     session: Session,
     file: Annotated[
         str | None,
-        typer.Argument(metavar="[NAME|PATH]", autocompletion=complete.profiles, help="Profile to check."),
+        typer.Argument(metavar="[NAME|PATH]", autocompletion=complete.profiles, help="What to check."),
     ] = None,
-) -> None:
-    """Check a profile, or every profile and recipe there is."""
+) -> int:
+    """Check a profile or a recipe, or every one there is."""
     from maccluster_cli import shelf
-    from maccluster_cli.profile import read_profile, read_recipe
 
     if file is not None:
-        found = read_profile(shelf.profile_file(file)[0])
-        session.screen.write(f"{found.file}: ok, {len(found.nodes)} nodes, {len(found.cables)} cables")
-        return
-    for path in (session.profile.file, *shelf.profiles().values()):
-        read_profile(path)
-        session.screen.write(f"{path}: ok")
-    for path in shelf.recipes().values():
-        read_recipe(path)
-        session.screen.write(f"{path}: ok")
+        known = {**shelf.recipes(), **shelf.profiles()}
+        _check(session, known[file] if file in known else shelf.profile_file(file)[0])
+        return 0
+    places = dict.fromkeys((session.profile_file, *shelf.profiles().values(), *shelf.recipes().values()))
+    return max(_checked(session, path) for path in places)
+
+
+def _checked(session: Session, path: Path) -> int:
+    """One broken file hides no other."""
+    try:
+        _check(session, path)
+    except ClusterError as error:
+        session.screen.error(error)
+        return error.code
+    return 0
+
+
+def _check(session: Session, path: Path) -> None:
+    from maccluster_cli.profile import is_recipe, read_profile
+    from maccluster_cli.recipe import read_recipe
+
+    if is_recipe(path):
+        session.screen.write(f"{path}: ok, a recipe of {read_recipe(path).train.steps} steps")
+    else:
+        found = read_profile(path)
+        session.screen.write(f"{path}: ok, {len(found.nodes)} nodes, {len(found.cables)} cables")
 
 
 def list_(session: Session) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import math
 import sys
 from typing import TYPE_CHECKING, Annotated
 
@@ -28,18 +30,24 @@ def run(
 ) -> int:
     """Run a command or a script on all nodes at once.
 
-    Several words are run exactly as they stand; a single word is a line for the node's sh, so that
-    pipes work. A script from stdin may have a #! line. Output that is the same is shown once. The exit
-    code is the largest one of all nodes.
+    Several words are handed to the node's sh one by one, as they stand; a single word is a line for it, so
+    that pipes work. A script from stdin may have a #! line; commands themselves read nothing. Output that
+    is the same is shown once. The exit code is the largest one of all nodes.
     """
+    from maccluster_cli.errors import UsageError
     from maccluster_cli.flows import run as flow
     from maccluster_cli.ui import run as ui
 
     payload = None
+    if not "".join(words).strip():
+        raise UsageError("there is no command", hint="maccluster run -- uptime")
+    if timeout is not None and not math.isfinite(timeout):
+        raise UsageError("--timeout is a number of seconds", hint="leave it out to wait for ever")
     if words[0] == "-":
         payload, words = sys.stdin.buffer.read(), words[1:]
     on_line = ui.live(session.screen) if stream and not session.screen.look.json else None
-    outcomes = flow.run(session.fleet, words, payload=payload, timeout_s=timeout, on_line=on_line)
+    with contextlib.nullcontext() if on_line else session.asking():
+        outcomes = flow.run(session.fleet, words, payload=payload, timeout_s=timeout, on_line=on_line)
     return ui.show(session.screen, outcomes, streamed=on_line is not None)
 
 

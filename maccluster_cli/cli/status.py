@@ -9,6 +9,9 @@ import typer
 from maccluster_cli.cli import common
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from maccluster_cli.flows.look import View
     from maccluster_cli.session import Session
 
 
@@ -24,12 +27,18 @@ def status(
     from maccluster_cli.flows.look import look
     from maccluster_cli.ui import status as ui
 
-    def once() -> int:
-        views = look(session.fleet, session.profile.command_timeout_s, session.python, brief=True)
+    def see() -> Sequence[View]:
+        return look(session.fleet, session.profile.command_timeout_s, session.python, brief=True)
+
+    def draw(views: Sequence[View]) -> int:
         ui.show(session.screen, views, session.profile_source)
         return max((view.error.code for view in views if view.error), default=0)
 
-    return ui.again(session.screen, once, every) if watch else once()
+    if watch:
+        return ui.again(session.screen, see, draw, every)
+    with session.asking():
+        views = see()
+    return draw(views)
 
 
 def register(app: typer.Typer) -> None:

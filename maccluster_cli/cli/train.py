@@ -29,7 +29,7 @@ def train(
     from maccluster_cli import shelf, store
     from maccluster_cli.flows import train as flow
     from maccluster_cli.nodeset import fold
-    from maccluster_cli.profile import read_recipe
+    from maccluster_cli.recipe import read_recipe
     from maccluster_cli.ui import train as ui
 
     chosen = read_recipe(shelf.recipe_file(recipe))
@@ -41,6 +41,8 @@ def train(
         training = flow.Training(session.fleet, session.profile, chosen, run, seed)
         result = training.run(progress.on_event)
     ui.closing(session.screen, result, flow.summary(result, str(run.manifest)))
+    for warning in result.warnings:
+        session.screen.warn(warning)
     if result.error is not None:
         raise result.error
     return result.code

@@ -15,7 +15,7 @@ from maccluster_cli.values import Launch
 
 MINIMUM = "0.32.4"  # older ones hang when a peer dies, or all-gather wrongly
 PACKAGE = "maccluster_cli.worker"
-ARCHIVE = "worker.zip"
+ARCHIVE = "worker.zip"  # the worker's own code, beside what it works on
 SPEC = "job.json"
 # Small fused kernels are compiled with g++ on first use on Linux: seconds that a short job never gets back.
 _LINUX_CPU = {"MLX_DISABLE_COMPILE": "1"}

@@ -32,6 +32,7 @@ class Report:
     cables: tuple[Cable, ...]
     strangers: tuple[topology.LooseEnd, ...]
     expected: tuple[Cable, ...] = ()
+    whole: bool = True
 
     @property
     def shape(self) -> str:
@@ -64,7 +65,9 @@ class Report:
             return True
         if view.error is not None:
             return bool(self.far_end(name)) or None
-        return None if view.facts.get("tb.ports") is None else False
+        ports = view.facts.get("tb.ports")
+        others = any(peer.domain_uuid for port in ports or () for peer in port.peers)
+        return None if ports is None or (others and not self.whole) else False
 
 
 def discover(
@@ -74,6 +77,7 @@ def discover(
     *,
     expected: Sequence[Cable] = (),
     bonjour_s: float = 0.0,
+    whole: bool = True,
 ) -> Report:
     """Ask all nodes, listen on the network meanwhile (``bonjour_s`` 0: not), join what the cables say."""
     browse = Browse(bonjour_s) if bonjour_s > 0 else None
@@ -84,8 +88,11 @@ def discover(
         sightings=browse.result() if browse else None,
         bonjour_error=browse.error if browse else None,
         cables=topology.cables(facts),
-        strangers=topology.strangers(facts),
+        strangers=topology.strangers(facts)
+        if whole
+        else (),  # part of the nodes cannot tell who is a stranger
         expected=tuple(expected),
+        whole=whole,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
 import queue
@@ -12,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from maccluster_cli.errors import ClusterError
+from maccluster_cli.errors import BUG, UNREACHABLE, ClusterError
 from maccluster_cli.transport import lay
 from maccluster_cli.transport.base import ask
 from maccluster_cli.transport.fleet import Fleet
@@ -103,29 +104,39 @@ class Job:
         """TERM, a short wait, KILL: whole process groups, on every node at once."""
         for rank in self.ranks:
             rank.stopped = not rank.ended
-        self._signal(signal.SIGTERM)
-        self._drain(_POLITE_S)
-        if any(not rank.ended for rank in self.ranks):
-            self._signal(signal.SIGKILL)
-            self._drain(_POLITE_S)
+        for number in (signal.SIGTERM, signal.SIGKILL):
+            if any(not rank.ended for rank in self.ranks):
+                # beside the drain: a node that is gone must not use up the time of the others
+                threading.Thread(target=self._signal, args=(number,), daemon=True).start()
+                self._drain(_POLITE_S)
 
     def _attend(self, launch: Launch, node: Any) -> None:
-        """One thread a rank: pass on what it says until it ends."""
-        lines = _Events(launch.rank, self._told, self._keeper)
+        """One thread a rank: pass on what it says until it ends; it always tells the end."""
         try:
-            stream = self._fleet.door(node).open(lay.start(launch, self._folders[launch.node]))
+            told = self._followed(launch, node)
         except ClusterError as error:
-            self._told.put(Told(launch.rank, lost=error))
-            return
+            told = Told(launch.rank, lost=error)
+        except BaseException as error:  # a bug here must end the job, not hang it
+            log.exception("rank %s", launch.rank)
+            told = Told(
+                launch.rank, lost=ClusterError(f"its watcher broke ({error!r})", node=node.name, code=BUG)
+            )
+        self._told.put(told)
+
+    def _followed(self, launch: Launch, node: Any) -> Told:
+        lines = _Events(launch.rank, self._told, self._keeper)
+        stream = self._fleet.door(node).open(lay.start(launch, self._folders[launch.node]))
         try:
             code = stream.pump(lines.out, lines.err)
         finally:
             stream.close()
-        lost = None
-        if code is None:
-            hint = f"maccluster status --nodes {node.name}"
-            lost = ClusterError("the connection was lost while it trained", node=node.name, hint=hint, code=4)
-        self._told.put(Told(launch.rank, code=code, lost=lost))
+        if code is not None:
+            return Told(launch.rank, code=code)
+        hint = f"maccluster status --nodes {node.name}"
+        lost = ClusterError(
+            "the connection was lost while it trained", node=node.name, hint=hint, code=UNREACHABLE
+        )
+        return Told(launch.rank, lost=lost)
 
     def _watch(self) -> None:
         while any(not rank.ended for rank in self.ranks):
@@ -179,7 +190,8 @@ class Job:
                 name = number.name.removeprefix("SIG")
                 ask(door, [Command(("/bin/kill", "-s", name, "--", *pids), timeout_s=3)])
 
-        self._fleet.each(send)
+        with contextlib.suppress(ClusterError):
+            self._fleet.each(send)
 
 
 class _Events:

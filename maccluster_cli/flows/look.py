@@ -11,12 +11,12 @@ from typing import Any
 from maccluster_cli import linux, macos, pyenv
 from maccluster_cli.errors import ClusterError
 from maccluster_cli.transport.fleet import Fleet
-from maccluster_cli.values import DARWIN, LINUX, Command, Fact, Facts, Node, Reply
+from maccluster_cli.values import DARWIN, LINUX, Command, Fact, Facts, Node, Reply, Subject
 
 log = logging.getLogger(__name__)
 # What these print takes a Mac a quarter of a second and more; a status line does without.
 _SLOW = frozenset({"system_profiler", "ibv_devices", "ibv_devinfo", "rdma_ctl"})
-JOBS = Command(("sh", "-c", "ps -axo pid=,args= | grep '[m]accluster_cli.worker'"))
+JOBS = Command(("sh", "-c", "ps -axww -o pid=,args= | grep '[m]accluster_cli.worker'"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,51 +35,71 @@ class View:
         return hashlib.sha256(str(uuid).encode()).hexdigest()[:12] if uuid else None
 
 
+MACHINES = (Subject(DARWIN, macos.FACTS, macos.combine), Subject(LINUX, linux.FACTS, linux.combine))
+_QUICK = tuple(
+    replace(subject, facts=tuple(fact for fact in subject.facts if fact.command.argv[0] not in _SLOW))
+    for subject in MACHINES
+)
+
+
 def look(
     fleet: Fleet, timeout_s: float, python: Callable[[Node], str | None], *, brief: bool = False
 ) -> list[View]:
     """All facts of all nodes; ``brief`` leaves out the slow ones and adds the jobs that run."""
-    facts = [f for f in (*macos.FACTS, *linux.FACTS) if not (brief and f.command.argv[0] in _SLOW)]
-    shared = [replace(c, timeout_s=timeout_s) for c in dict.fromkeys(f.command for f in facts)]
+    subjects = _QUICK if brief else MACHINES
 
     def worker(node: Node) -> Command | None:
         interpreter = python(node)
         return replace(pyenv.worker_command(interpreter), timeout_s=timeout_s) if interpreter else None
 
     def commands(node: Node) -> Sequence[Command]:
-        return [*([JOBS] if brief else []), *filter(None, [worker(node)]), *shared]
+        return [*([JOBS] if brief else []), *filter(None, [worker(node)]), *reads(subjects, timeout_s)]
+
+    def view(node: Node, replies: Sequence[Reply | None]) -> View:
+        engine = pyenv.parse_worker(own) if (own := answer(replies, worker(node))) else {}
+        return View(node, {**facts_of(subjects, node, replies), **engine}, jobs=_jobs(answer(replies, JOBS)))
 
     return [
-        View(outcome.node, error=outcome.error)
-        if outcome.error
-        else _view(outcome.node, outcome.value, facts, worker(outcome.node))
+        View(outcome.node, error=outcome.error) if outcome.error else view(outcome.node, outcome.value)
         for outcome in fleet.ask(commands)
     ]
 
 
-def _view(node: Node, replies: Sequence[Reply | None], facts: Sequence[Fact], worker: Command | None) -> View:
+def reads(subjects: Sequence[Subject], timeout_s: float) -> list[Command]:
+    """The commands behind all facts, each once, those of both systems: the node's script picks its own."""
+    commands = dict.fromkeys(fact.command for subject in subjects for fact in subject.facts)
+    return [replace(command, timeout_s=timeout_s) for command in commands]
+
+
+def facts_of(subjects: Sequence[Subject], node: Node, replies: Sequence[Reply | None]) -> dict[str, Any]:
+    """What the replies to ``reads`` say, in the words of the system that answered."""
     answers = {_key(reply.command): reply for reply in replies if reply is not None}
     for reply in answers.values():
         log.info("%s: %s -> %s %r", node.name, reply.command.argv, reply.code, reply.out[:2000])
-    system = _system(facts, answers)
-    mine = [f for f in facts if f.command.system == system]
-    parts = {f.name: f.parse(answers[_key(f.command)]) if _key(f.command) in answers else None for f in mine}
-    combined = (macos if system == DARWIN else linux).combine(parts)
-    engine = pyenv.parse_worker(answers[_key(worker)]) if worker and _key(worker) in answers else {}
-    return View(node, {"os.system": system, **combined, **engine}, jobs=_jobs(answers))
+    mac = any(_key(fact.command) in answers for s in subjects if s.system == DARWIN for fact in s.facts)
+    system = DARWIN if mac else LINUX
+    found: dict[str, Any] = {"os.system": system}
+    for subject in subjects:
+        if subject.system == system:
+            found |= subject.combine({f.name: _parsed(f, answers) for f in subject.facts})
+    return found
+
+
+def answer(replies: Sequence[Reply | None], command: Command | None) -> Reply | None:
+    """The reply to one command, whatever its time-out was."""
+    return next((r for r in replies if r and command and _key(r.command) == _key(command)), None)
+
+
+def _parsed(fact: Fact, answers: Mapping[Any, Reply]) -> Any:
+    reply = answers.get(_key(fact.command))
+    return fact.parse(reply) if reply is not None else None
 
 
 def _key(command: Command) -> tuple[tuple[str, ...], str]:
     return command.argv, command.system
 
 
-def _system(facts: Sequence[Fact], answers: Mapping[Any, Reply]) -> str:
-    mac = any(_key(f.command) in answers for f in facts if f.command.system == DARWIN)
-    return DARWIN if mac else LINUX
-
-
-def _jobs(answers: Mapping[Any, Reply]) -> tuple[str, ...]:
+def _jobs(reply: Reply | None) -> tuple[str, ...]:
     """Run ids, read off the workers' command lines: …/RUN_ID/job.json."""
-    reply = answers.get(_key(JOBS))
     lines = reply.text.splitlines() if reply else []
     return tuple(sorted({line.rsplit("/", 2)[-2] for line in lines if line.endswith("/job.json")}))

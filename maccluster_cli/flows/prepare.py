@@ -41,12 +41,35 @@ def prepare(
     def one(door: Transport) -> dict[str, Any]:
         name = door.node.name
         wishes = json.dumps([[s.rank, s.address, s.port] for s in seats if s.node == name])
-        words = ("env", f"PYTHONPATH={mlx.ARCHIVE}", pythons[name], "-m", f"{mlx.PACKAGE}.preflight", wishes)
-        return _ask(
-            door, lay.prepare(door.node, run_id, len(tar), " ".join(map(batch.quote, words))), tar, words[2]
-        )
+        check = lay.python(pythons[name], f"{mlx.PACKAGE}.preflight", wishes)
+        return _ask(door, lay.prepare(door.node, run_id, len(tar), check), tar, pythons[name])
 
     return _ready(fleet.each(one), seats)
+
+
+def dial(fleet: Fleet, ready: Ready, pythons: Mapping[str, str]) -> None:
+    """Let every rank dial the next: who does not answer is named, where MLX would wait and name nobody."""
+    seats = ready.seats
+    after = {seat.rank: seats[(seat.rank + 1) % len(seats)] for seat in seats}
+
+    def one(door: Transport) -> dict[str, Any]:
+        name = door.node.name
+        mine = [seat for seat in seats if seat.node == name]
+        wishes = [[s.rank, s.address, s.port, after[s.rank].address, after[s.rank].port] for s in mine]
+        words = lay.python(pythons[name], f"{mlx.PACKAGE}.dialcheck", json.dumps(wishes))
+        return _ask(
+            door, batch.alone(f"cd {batch.quote(ready.folders[name])} && {words}"), b"", pythons[name]
+        )
+
+    for outcome in fleet.each(one):
+        for dialled in outcome.value["dials"]:
+            if dialled["error"]:
+                raise _unreached(outcome.node, after[dialled["rank"]], dialled["error"])
+
+
+def _unreached(node: Node, peer: Seat, why: str) -> ClusterError:
+    text = f"cannot reach {peer.node} at {peer.address}:{peer.port}: {why}"
+    return ClusterError(text, node=node.name, hint="maccluster discover shows the cables and their addresses")
 
 
 def pythons(nodes: Sequence[Node], mine: str) -> dict[str, str]:
@@ -73,13 +96,13 @@ def _ask(door: Transport, script: str, tar: bytes, python: str) -> dict[str, Any
     said = err.decode("utf-8", "replace").strip()
     log.info("%s: preflight -> %s %r %r", door.node.name, code, bytes(out), said)
     if code == 0:
-        answer: dict[str, Any] = json.loads(out)
+        answer: dict[str, Any] = json.loads(out.splitlines()[-1])  # a login shell may have talked before
         return answer
     raise _explained(door.node, code, said, python)
 
 
 def _explained(node: Node, code: int | None, said: str, python: str) -> ClusterError:
-    last = said.splitlines()[-1] if said else f"exit code {code}"
+    lines = said.splitlines() or [f"exit code {code}"]
     if code in (126, 127):
         return ClusterError(
             f"there is no Python at {python}",
@@ -87,12 +110,15 @@ def _explained(node: Node, code: int | None, said: str, python: str) -> ClusterE
             hint="set python in the profile to one that is there",
         )
     if code == lay.NO_FOLDER:
-        return ClusterError(
-            f"cannot make the run's folder there: {last}", node=node.name, hint=_run(node, "df -h .")
+        twice = (
+            " (two nodes of the profile are one machine, or share its disk)" if "File exists" in said else ""
         )
+        where = node.workdir or "~"
+        text = f"cannot make the run's folder there: {lines[0]}{twice}"
+        return ClusterError(text, node=node.name, hint=_run(node, f"'df -h {where}'"))
     if code is None:
         return ClusterError("did not answer the preflight in time", node=node.name, hint=_run(node, "uptime"))
-    return ClusterError(f"the preflight broke: {last}", node=node.name, hint=_run(node, f"{python} -V"))
+    return ClusterError(f"the preflight broke: {lines[-1]}", node=node.name, hint=_run(node, f"{python} -V"))
 
 
 def _ready(outcomes: Sequence[Outcome[dict[str, Any]]], seats: Sequence[Seat]) -> Ready:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from maccluster_cli.errors import ClusterError
+from maccluster_cli.errors import UNREACHABLE, ClusterError
 from maccluster_cli.transport import batch
 from maccluster_cli.transport.base import Transport, deadline
 from maccluster_cli.transport.fleet import Fleet, Outcome
@@ -38,40 +38,53 @@ def run(
     return fleet.each(lambda door: _one(door, script, payload or b"", timeout_s, on_line))
 
 
+class UnfinishedError(ClusterError):
+    """A command that did not end; what it had said by then is not lost."""
+
+    out: bytes = b""
+    err: bytes = b""
+
+
 def _one(door: Transport, script: str, stdin: bytes, timeout_s: float | None, on_line: Line | None) -> Ran:
     out, err = _Lines(door.node.name, on_line, is_err=False), _Lines(door.node.name, on_line, is_err=True)
+    end = deadline(timeout_s) if timeout_s else None
     stream = door.open(script, stdin)
     try:
-        code = stream.pump(out.take, err.take, deadline(timeout_s) if timeout_s else None)
+        code = stream.pump(out.take, err.take, end)
     finally:
         stream.close()
     out.end()
     err.end()
     if code is None:
-        name = door.node.name
-        if timeout_s:
-            raise ClusterError(f"not done after {timeout_s:g} s", node=name, hint="a longer --timeout")
-        raise ClusterError(
-            "the connection was lost", node=name, hint=f"maccluster status --nodes {name}", code=4
-        )
+        error = _unfinished(door.node.name, timeout_s if end and end <= deadline(0) else None)
+        error.out, error.err = bytes(out.all), bytes(err.all)
+        raise error
     return Ran(code, bytes(out.all), bytes(err.all))
 
 
+def _unfinished(name: str, timeout_s: float | None) -> UnfinishedError:
+    if timeout_s:
+        return UnfinishedError(f"not done after {timeout_s:g} s", node=name, hint="a longer --timeout")
+    hint = f"maccluster status --nodes {name}"
+    return UnfinishedError("the connection was lost", node=name, hint=hint, code=UNREACHABLE)
+
+
 class _Lines:
-    """Keeps every byte and hands on whole lines as they come."""
+    """Keeps every byte, or hands on whole lines as they come and keeps none."""
 
     def __init__(self, node: str, on_line: Line | None, *, is_err: bool) -> None:
         self.all = bytearray()
-        self._told = 0
         self._node, self._on_line, self._is_err = node, on_line, is_err
 
     def take(self, data: bytes) -> None:
         self.all += data
-        while self._on_line and (end := self.all.find(b"\n", self._told)) >= 0:
-            self._on_line(self._node, bytes(self.all[self._told : end]), self._is_err)
-            self._told = end + 1
+        if self._on_line:  # told and forgotten: a stream may go on for days
+            *lines, rest = self.all.split(b"\n")
+            for line in lines:
+                self._on_line(self._node, bytes(line), self._is_err)
+            self.all = bytearray(rest)
 
     def end(self) -> None:
-        if self._on_line and self._told < len(self.all):
-            self._on_line(self._node, bytes(self.all[self._told :]), self._is_err)
-            self._told = len(self.all)
+        if self._on_line and self.all:
+            self._on_line(self._node, bytes(self.all), self._is_err)
+            self.all = bytearray()

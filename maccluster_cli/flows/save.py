@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from maccluster_cli import shelf, store
-from maccluster_cli.errors import ClusterError
+from maccluster_cli.errors import ClusterError, UsageError
 from maccluster_cli.flows.discover import Report
 from maccluster_cli.plan import plan
-from maccluster_cli.profile import CABLE, amend, read_profile
+from maccluster_cli.profile import CABLE, amend, parse_profile, read_profile, renamed
+from maccluster_cli.schema import NAME
 from maccluster_cli.values import Cable, Plan, Profile, Setting
 
 KEYS = (
@@ -42,21 +43,30 @@ class Proposal:
 def propose(profile: Profile, report: Report, target: str) -> Proposal:
     """What ``target`` (a name or path) would say. A new file starts as a copy of the profile in force."""
     file = _file(target)
-    base = read_profile(file) if file.is_file() else profile
-    todo = plan(KEYS, _have(base), _found(base, report))
-    before = base.text if file.is_file() else ""
-    return Proposal(file, before, amend(base.text, todo), todo)
+    base = read_profile(file) if shelf.is_file(file) else profile
+    there = {node.name for node in base.nodes}
+    found = {name: values for name, values in _found(base, report).items() if name in there or " " in name}
+    todo = plan(KEYS, _have(base), found)
+    before = base.text if shelf.is_file(file) else ""
+    after = amend(base.text, todo)
+    if not before and NAME.fullmatch(file.stem):
+        after = renamed(after, file.stem)
+    parse_profile(after, file)  # what cannot be read back is never written
+    return Proposal(file, before, after, todo)
 
 
 def write(proposal: Proposal) -> None:
-    """Write it in one step, and only if it reads back as a profile."""
-    if proposal.file.is_file() and proposal.file.read_text(encoding="utf-8") != proposal.before:
-        raise ClusterError(f"{proposal.file} changed meanwhile", hint="look again, then save again")
-    store.write_atomically(proposal.file, proposal.after.encode(), 0o644)
-    read_profile(proposal.file)
+    """Write it in one step, where the user's file really lies and with the rights it had."""
+    file = proposal.file.resolve()
+    exists = shelf.is_file(file)
+    if exists and file.read_text(encoding="utf-8") != proposal.before:
+        raise ClusterError(f"{file} changed meanwhile", hint="look again, then save again")
+    store.write_atomically(file, proposal.after.encode(), file.stat().st_mode & 0o777 if exists else 0o644)
 
 
 def _file(target: str) -> Path:
+    if not target.strip():
+        raise UsageError("--save needs a name or a path", hint="--save ./maccluster.toml")
     if "/" in target or target.endswith(".toml"):
         return Path(target).expanduser()
     return shelf.config_dir() / "profiles" / f"{target}.toml"
@@ -69,7 +79,8 @@ def _have(profile: Profile) -> dict[str, dict[str, Any]]:
 
 def _found(profile: Profile, report: Report) -> dict[str, dict[str, Any]]:
     nodes = {view.node.name: {"uuid_hash": view.identity} for view in report.views if view.identity}
-    cables = aligned(profile.cables, report.cables)
+    there = {node.name for node in profile.nodes}
+    cables = aligned(profile.cables, [c for c in report.cables if {c.a, c.b} <= there])
     return nodes | {f"{CABLE} {i}": _known(_values(cable)) for i, cable in cables.items()}
 
 

@@ -12,16 +12,22 @@ from maccluster_cli import __version__, placement, store
 from maccluster_cli.engines import mlx
 from maccluster_cli.errors import INTERRUPTED, ClusterError, UnreachableError
 from maccluster_cli.flows.job import Job, Rank
-from maccluster_cli.flows.prepare import Ready, prepare, pythons
+from maccluster_cli.flows.prepare import Ready, dial, prepare, pythons
 from maccluster_cli.values import Cable, Node, Profile
 
 if TYPE_CHECKING:
-    from maccluster_cli.profile import Recipe
+    from maccluster_cli.recipe import Recipe
     from maccluster_cli.transport.fleet import Fleet
 
 Watch = Callable[[Sequence[Rank], int, Mapping[str, Any]], None]
 _KILLED = 128
-_EXITS = {3: "refused to start", 4: "the training diverged", 5: "lost its peers", 6: "could not save"}
+_PEER_LOST = 69  # of worker/fault.py, which travels apart from us
+_EXITS = {
+    78: "refused to start",
+    65: "the training diverged",
+    _PEER_LOST: "lost its peers",
+    74: "could not save",
+}
 
 
 @dataclass(slots=True)
@@ -36,10 +42,13 @@ class Result:
     wall_s: float | None = None
     seats: tuple[placement.Seat, ...] = ()
     versions: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    score: dict[str, Mapping[str, int]] = field(default_factory=dict)
+    score: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     done: Mapping[str, Any] = field(default_factory=dict)
     saved: str | None = None
     floor: float | None = None
+    stepping_s: float = 0.0
+    tokens: int = 0
+    warnings: list[str] = field(default_factory=list)
     last_step: Mapping[str, Any] = field(default_factory=dict)
     ranks: tuple[Mapping[str, Any], ...] = ()
 
@@ -52,9 +61,11 @@ class Result:
         """Keep what an event of rank 0 says about the run as a whole."""
         kind = event.get("event")
         if kind == "score":
-            self.score[str(event["when"])] = {"exact": event["exact"], "of": event["of"]}
+            self.score[str(event["when"])] = {key: event.get(key) for key in ("exact", "of", "loss")}
         elif kind == "step":
             self.last_step = event
+            self.stepping_s += event["step_s"]
+            self.tokens += event["tokens"]
         elif kind == "done":
             self.done = event
         elif kind == "saved":
@@ -106,8 +117,15 @@ class Training:
             self.result.error, self.result.code = error, error.code
         finally:
             self.result.wall_s = round(time.monotonic() - began, 3)
-            self._run.conclude(manifest(self.result, {**self._frame, "ended": store.utc_now()}))
+            self._conclude()
         return self.result
+
+    def _conclude(self) -> None:
+        """A disk that is full by now must not take the result away: it still reaches the screen."""
+        try:
+            self._run.conclude(manifest(self.result, {**self._frame, "ended": store.utc_now()}))
+        except ClusterError as error:
+            self.result.warnings.append(str(error))
 
     def _through(self, on_event: Watch) -> None:
         ready, interpreters = self._prepare()
@@ -136,6 +154,8 @@ class Training:
         files = {mlx.SPEC: spec, mlx.ARCHIVE: store.worker_archive()}
         ready = prepare(self._fleet, self._run.run_id, files, wanted, interpreters)
         self.result.seats, self.result.versions = ready.seats, ready.versions
+        if len(self._nodes) > 1:
+            dial(self._fleet, ready, interpreters)
         return ready, interpreters
 
 
@@ -143,7 +163,14 @@ def _management(fleet: Fleet, nodes: Sequence[Node], cables: Sequence[Cable]) ->
     """LAN addresses, asked for only where some neighbours have no cable."""
     if not placement.needs_management(nodes, cables):
         return {node.name: "" for node in nodes}
-    return {outcome.node.name: outcome.value for outcome in fleet.each(lambda door: door.address())}
+    found = {outcome.node.name: outcome.value for outcome in fleet.each(lambda door: door.address())}
+    for name, address in found.items():
+        if address.startswith("127.") or address.count(".") != 3:  # noqa: PLR2004  # IPv4 has three dots
+            text = f"it is reached as {address or 'nobody knows what'}, where no other node can dial it"
+            raise ClusterError(
+                text, node=name, hint="give it host = its name on the network, or [[cables]] addresses"
+            )
+    return found
 
 
 def _judge(job: Job, run: store.Run) -> None:
@@ -152,7 +179,7 @@ def _judge(job: Job, run: store.Run) -> None:
     if not failed:
         return
     # a rank that lost its peers tells of another's end; blame who began
-    first = min(failed, key=lambda rank: (rank.code == 5, rank.lost is None, rank.launch.rank))  # noqa: PLR2004
+    first = min(failed, key=lambda rank: (rank.code == _PEER_LOST, rank.lost is None, rank.launch.rank))
     code = max(rank.code if rank.code is not None else UnreachableError.code for rank in failed)
     raise _explained(first, str(run.log_file(first.launch.rank)), code)
 
@@ -209,7 +236,7 @@ def manifest(result: Result, frame: Mapping[str, Any]) -> dict[str, Any]:
 def summary(result: Result, manifest_file: str) -> dict[str, Any]:
     """The one object that ``train --json`` ends with."""
     done = result.done
-    tokens, wall_s = done.get("tokens"), done.get("wall_s")
+    speed = round(result.tokens / result.stepping_s, 1) if result.stepping_s else None
     return {
         "run_id": result.run_id,
         "status": result.status,
@@ -220,7 +247,7 @@ def summary(result: Result, manifest_file: str) -> dict[str, Any]:
         "entropy_floor_nats_per_byte": result.floor,
         "score_before": result.score.get("before"),
         "score_after": result.score.get("after"),
-        "tokens_per_second": round(tokens / wall_s, 1) if tokens and wall_s else None,
+        "tokens_per_second": speed,
         "wall_s": result.wall_s,
         "nodes": [seat.node for seat in result.seats],
         "versions": result.versions,

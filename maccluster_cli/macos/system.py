@@ -58,15 +58,21 @@ def now(reply: Reply) -> float | None:
 def joined(parts: Mapping[str, Any]) -> dict[str, Any]:
     """Fill from the kernel what `sw_vers` or `scutil` left open; uptime needs both clocks."""
     clock, boot = parts.get("raw.now"), parts.get("raw.booted_at")
-    known = clock is not None and boot is not None and clock >= boot
     return {
         "os.version": _version(parts),
         "os.build": parts.get("os.build") or parts.get("raw.build"),
         "os.hostname": parts.get("os.hostname")
         or (parts.get("raw.hostname") or "").removesuffix(".local")
         or None,
-        "os.uptime_s": clock - boot if known and clock is not None and boot is not None else None,
+        "os.uptime_s": _uptime(clock, boot),
     }
+
+
+def _uptime(clock: float | None, boot: float | None) -> float | None:
+    """`date` tells whole seconds, so a Mac that has just started may seem to start in a moment."""
+    if clock is None or boot is None or clock < int(boot):
+        return None
+    return max(0.0, clock - boot)
 
 
 def _version(parts: Mapping[str, Any]) -> str | None:

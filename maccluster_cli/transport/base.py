@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
+from maccluster_cli.errors import ClusterError
 from maccluster_cli.transport import batch
 from maccluster_cli.values import Command, Node, Reply
 
@@ -43,13 +44,24 @@ def deadline(seconds: float) -> float:
     return time.monotonic() + seconds
 
 
-def ask(transport: Transport, commands: Sequence[Command]) -> list[Reply | None]:
-    """Run all commands in one round trip. A reply with code None did not finish in time."""
+def ask(
+    transport: Transport, commands: Sequence[Command], *, tied: bool = True, patience_s: float | None = None
+) -> list[Reply | None]:
+    """Run all commands in one round trip. A reply with code None did not finish within ``patience_s``.
+
+    Left out, that is the longest time-out among the commands: reads are quick, and one that hangs is the end.
+    """
     mark = f"_{secrets.token_hex(12)}"
     out, err = bytearray(), bytearray()
-    stream = transport.open(batch.script(commands, mark))
+    limit_s = patience_s or max((command.timeout_s for command in commands), default=10.0)
+    stream = transport.open(batch.script(commands, mark, tied=tied))
     try:
-        stream.pump(out.extend, err.extend, deadline(max((c.timeout_s for c in commands), default=10.0)))
+        code = stream.pump(out.extend, err.extend, deadline(limit_s))
     finally:
         stream.close()
+    if code is not None and commands and mark.encode() not in out:
+        last = err.decode("utf-8", "replace").strip().splitlines()[-1:]
+        said = f": {last[0]}" if last else ""
+        text = f"its login shell ended before our script began (exit code {code}{said})"
+        raise ClusterError(text, node=transport.node.name, hint=f"ssh {transport.node.host}")
     return batch.replies(commands, mark, bytes(out), bytes(err))

@@ -8,13 +8,16 @@ from collections.abc import Iterable, Sequence
 from maccluster_cli.values import Command, Reply
 
 # The controller holds the script's stdin open. When it goes away, or gives up waiting, stdin ends and the
-# whole process group with it: nothing a lost controller started runs on. fd 3 keeps stdin out of reach of
-# the commands themselves, which read nothing.
+# whole process group with it: nothing a lost controller started runs on, also what ignores a polite signal. A
+# script that comes to its own end takes the lifeline with it; one that the lifeline ends leaves it its work.
+# fd 3 keeps stdin out of reach of the commands themselves, which read nothing.
 _LIFELINE = (
     "exec 3<&0 </dev/null",
-    "(trap - TERM; read -r _ <&3; kill -TERM 0) >/dev/null 2>&1 & _life=$!",
+    "(trap '' TERM; read -r _ <&3; kill -TERM 0; sleep 2; kill -KILL 0) >/dev/null 2>&1 & _life=$!",
+    '_bye() { [ -z "$_life" ] || kill -KILL "$_life" 2>/dev/null; [ -z "$_in" ] || rm -f "$_in"; }',
+    "trap _bye EXIT; trap '_life=; exit 143' TERM",
 )
-_END = "kill $_life 2>/dev/null"
+_ALONE = ("trap '' HUP PIPE", "exec 3</dev/null </dev/null")
 
 
 def quote(word: str) -> str:
@@ -36,18 +39,25 @@ def shell(script: str) -> str:
     return f"exec /bin/sh -c {quote(script)}"
 
 
-def script(commands: Sequence[Command], mark: str) -> str:
-    """One script for all commands; ``mark`` must be unguessable, since it frames what they print."""
+def script(commands: Sequence[Command], mark: str, *, tied: bool = True) -> str:
+    """One script for all commands; ``mark`` must be unguessable, since it frames what they print.
+
+    A ``tied`` script ends with its controller. One that is not goes on to its end, as a change must that cuts
+    the very connection it came by.
+    """
     frame = f'printf \'\\n{mark} %s %s\\n\' "$1" "$2"'
-    lines = [*_LIFELINE, f"_done() {{ {frame}; {frame} >&2; }}"]
+    start = ("_in=", *_LIFELINE) if tied else _ALONE
+    lines = [*start, f"_done() {{ {frame}; {frame} >&2; }}"]
     if any(command.system for command in commands):
         lines.append("_os=$(uname -s)")
     lines += [_framed(command, index) for index, command in enumerate(commands)]
-    return "\n".join([*lines, _END])
+    return "\n".join(lines)
 
 
 def _framed(command: Command, index: int) -> str:
     body = f"{words(command)} 3<&-; _done {index} $?"
+    if command.vital:
+        body = f"{words(command)} 3<&-; _rc=$?; _done {index} $_rc; [ $_rc = 0 ] || exit 0"
     if not command.system:
         return body
     return f'if [ "$_os" = {quote(command.system)} ]; then {body}; else _done {index} -; fi'
@@ -55,7 +65,7 @@ def _framed(command: Command, index: int) -> str:
 
 def alone(line: str) -> str:
     """One shell line with the lifeline around it; the script's exit code is the line's."""
-    return "\n".join((*_LIFELINE, f"{{ {line}\n}} 3<&-; _rc=$?", _END, "exit $_rc"))
+    return "\n".join(("_in=", *_LIFELINE, f"{{ {line}\n}} 3<&-"))
 
 
 def with_payload(line: str, size: int) -> str:
@@ -63,9 +73,9 @@ def with_payload(line: str, size: int) -> str:
     return "\n".join(
         (
             '_in=$(mktemp "${TMPDIR:-/tmp}/maccluster.XXXXXX") || exit 73',
-            "trap 'rm -f \"$_in\"' EXIT",
-            f'head -c {size} >"$_in" && chmod 700 "$_in" || exit 73',
-            alone(line),
+            f'head -c {size} >"$_in" && chmod 700 "$_in" || {{ rm -f "$_in"; exit 73; }}',
+            *_LIFELINE,
+            f"{{ {line}\n}} 3<&-",
         )
     )
 

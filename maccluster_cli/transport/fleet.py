@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import queue
 import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from maccluster_cli.errors import ClusterError
@@ -13,11 +13,11 @@ from maccluster_cli.transport.local import LocalTransport
 from maccluster_cli.values import Command, Node, Reply
 
 if TYPE_CHECKING:
-    from maccluster_cli.transport.ssh import Trust
+    from maccluster_cli.transport.dial import Trust
 
 T = TypeVar("T")
-_THREADS = 128  # one waits for each node, so that one slow node keeps nobody from starting
-_HANDSHAKES = 16  # but key exchange is work: more at a time only fight for the processor
+_HANDSHAKES = 16  # key exchange is work: more at a time only fight for the processor
+_FAREWELL_S = 2.0  # for all threads together
 
 
 class Outcome(Generic[T]):
@@ -61,14 +61,34 @@ class Fleet:
 
         for node in self.nodes:  # made here, so that two threads never make two
             self.door(node)
-        if len(self.nodes) == 1:
-            return [one(self.nodes[0])]
-        with ThreadPoolExecutor(min(len(self.nodes), _THREADS)) as pool:
+        return self._gather(one)
+
+    def _gather(self, one: Callable[[Node], Outcome[T]]) -> list[Outcome[T]]:
+        """A daemon thread a node: after a Ctrl-C one that waits for a person, or in vain, holds up nobody."""
+        found: queue.SimpleQueue[tuple[int, Outcome[T] | BaseException]] = queue.SimpleQueue()
+
+        def work(index: int, node: Node) -> None:
             try:
-                return list(pool.map(one, self.nodes))
-            except BaseException:  # Ctrl-C: without their connections the threads end
-                self.close()
-                raise
+                found.put((index, one(node)))
+            except BaseException as error:  # noqa: BLE001  # handed to the caller's thread
+                found.put((index, error))
+
+        threads = [threading.Thread(target=work, args=pair, daemon=True) for pair in enumerate(self.nodes)]
+        outcomes: dict[int, Outcome[T]] = {}
+        try:
+            for thread in threads:
+                thread.start()
+            for _ in threads:
+                index, outcome = found.get()
+                if isinstance(outcome, BaseException):
+                    raise outcome  # noqa: TRY301  # what a thread met, in the thread that can tell it
+                outcomes[index] = outcome
+        except BaseException:  # Ctrl-C: without their connections the threads end
+            self.close()
+            for thread in threads:
+                thread.join(_FAREWELL_S / len(threads))
+            raise
+        return [outcomes[index] for index in range(len(threads))]
 
     def ask(self, commands: Callable[[Node], Sequence[Command]]) -> list[Outcome[list[Reply | None]]]:
         """One round trip a node with all of its commands."""
@@ -79,6 +99,16 @@ class Fleet:
         if node.name not in self._doors:
             self._doors[node.name] = LocalTransport(node) if node.local else self._far(node)
         return self._doors[node.name]
+
+    def only(self, nodes: Sequence[Node]) -> Fleet:
+        """The same doors for some of the nodes."""
+        part = Fleet(nodes, self._connect_timeout_s, self._trust)
+        part._doors, part._handshakes = self._doors, self._handshakes
+        return part
+
+    def fresh(self, node: Node) -> Transport:
+        """A door of its own: what an old connection still carries proves nothing about a new one."""
+        return LocalTransport(node) if node.local else self._far(node)
 
     def close(self) -> None:
         """Drop all connections."""
@@ -102,7 +132,7 @@ class _Gated:
 
     def open(self, script: str, stdin: bytes = b"") -> Stream:
         if self._is_open:
-            return self._door.open(script, stdin)
+            return self._door.open(script, stdin)  # should it have to dial again, it is alone in that
         with self._gate:
             stream = self._door.open(script, stdin)
         self._is_open = True

@@ -6,6 +6,7 @@ import io
 import tarfile
 from collections.abc import Mapping
 
+from maccluster_cli.engines.mlx import ARCHIVE
 from maccluster_cli.transport import batch
 from maccluster_cli.values import Launch, Node
 
@@ -39,6 +40,17 @@ def prepare(node: Node, run_id: str, size: int, check: str) -> str:
     return batch.with_payload(f"{' && '.join(steps)} || exit {NO_FOLDER}; {check}", size)
 
 
+def python(interpreter: str, module: str, argument: str) -> str:
+    """The line that runs a module of the worker's archive, in the run's folder."""
+    return f"PYTHONPATH={ARCHIVE} {path(interpreter)} -m {module} {batch.quote(argument)}"
+
+
+def path(place: str) -> str:
+    """A path for a shell line; one that begins with ``~/`` means the home of the node's user."""
+    rest = place.removeprefix("~/")
+    return f'"$HOME"/{batch.quote(rest)}' if rest != place else batch.quote(place)
+
+
 def start(launch: Launch, folder: str) -> str:
     """Start one rank in its folder. Its stdin is its lifeline: it ends when the controller goes."""
     files = [
@@ -53,7 +65,7 @@ def start(launch: Launch, folder: str) -> str:
             f"if [ -x {_AWAKE} ]; then {_AWAKE} -i -s -w $$ </dev/null >/dev/null 2>&1 & fi",
             # told before Python runs, so that a rank can be stopped from its first moment on
             'printf \'{"event": "launched", "group": %d}\\n\' $$',
-            f"exec {' '.join(map(batch.quote, launch.argv))}",
+            f"exec {path(launch.argv[0])} {' '.join(map(batch.quote, launch.argv[1:]))}",
         )
     )
 
@@ -61,5 +73,4 @@ def start(launch: Launch, folder: str) -> str:
 def _base(node: Node) -> str:
     if node.workdir is None:
         return '"${XDG_DATA_HOME:-$HOME/.local/share}/maccluster/runs"'
-    rest = node.workdir.removeprefix("~/")
-    return f'"$HOME"/{batch.quote(rest)}' if rest != node.workdir else batch.quote(node.workdir)
+    return path(node.workdir)

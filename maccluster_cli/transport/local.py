@@ -29,6 +29,7 @@ class LocalStream:
             start_new_session=True,
         )
         self._unsent = memoryview(stdin)
+        self._is_done = False
 
     def pump(self, out: Sink, err: Sink, deadline_s: float | None = None) -> int | None:
         """Feed stdin and pass on output until both streams end; the exit code, or None past the deadline."""
@@ -48,13 +49,12 @@ class LocalStream:
             if pipe:
                 with contextlib.suppress(OSError):
                     pipe.close()
-        if self._process.poll() is None:
+        if not self._is_done:  # what a script that ended left running is its own business
             self._group(signal.SIGTERM)
-            try:
+            with contextlib.suppress(subprocess.TimeoutExpired):
                 self._process.wait(2)
-            except subprocess.TimeoutExpired:
-                self._group(signal.SIGKILL)
-                self._process.wait()
+            self._group(signal.SIGKILL)
+            self._process.wait()
 
     def abort(self) -> None:
         """End the group from another thread; the pump sees its streams end."""
@@ -97,6 +97,7 @@ class LocalStream:
             code = self._process.wait(left)
         except subprocess.TimeoutExpired:
             return None
+        self._is_done = True
         return code if code >= 0 else 128 - code
 
 

@@ -3,30 +3,25 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import select
-import socket
 import threading
 import time
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
-import fabric
 import paramiko
-from paramiko.client import MissingHostKeyPolicy
 
-from maccluster_cli.errors import UnreachableError
 from maccluster_cli.transport import batch
 from maccluster_cli.transport.base import Sink
+from maccluster_cli.transport.dial import Trust, dial, explained, is_alive
 from maccluster_cli.values import Node
 
+if TYPE_CHECKING:
+    import fabric
+
 _CHUNK = 1 << 16
-_SSH_PORT = 22
 _SETTLE_S = 0.2
 _KILLED = 128 + 9  # Paramiko does not say which signal it was; one that leaves no choice is the likeliest
-Trust = Callable[[str, str, str], bool]  # node, key type, fingerprint -> does the person trust it?
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +50,10 @@ class SshStream:
             wait_s = 0.02 if self._unsent else left_s
             poll.poll(None if wait_s is None else max(1, int(wait_s * 1000)))
             self._send()
-        self._channel.status_event.wait(5)
+        # a script may close its own output and go on; its status comes when it ends
+        while not self._channel.status_event.wait(0.2) and not self._channel.closed:
+            if deadline_s is not None and time.monotonic() > deadline_s:
+                return None
         code = int(self._channel.exit_status)
         return code if code >= 0 else self._without_status()
 
@@ -79,9 +77,13 @@ class SshStream:
         return ended and not self._channel.recv_ready() and not self._channel.recv_stderr_ready()
 
     def _send(self) -> None:
-        if self._unsent and self._channel.send_ready():
-            with contextlib.suppress(OSError):  # it ended without reading; its exit code tells
+        try:
+            while self._unsent and self._channel.send_ready():
                 self._unsent = self._unsent[self._channel.send(self._unsent[:_CHUNK].tobytes()) :]
+        except TimeoutError:  # the window is full for now
+            return
+        except OSError:  # it ended without reading; its exit code tells
+            self._unsent = memoryview(b"")
 
 
 class SshTransport:
@@ -98,7 +100,7 @@ class SshTransport:
     def open(self, script: str, stdin: bytes = b"") -> SshStream:
         """Start a script. Raises UnreachableError when there is no connection or it was lost."""
         connection = self._connected()
-        with _explained(self.node):
+        with explained(self.node):
             transport = connection.client.get_transport()
             if transport is None or self._is_closed:
                 raise paramiko.SSHException("the connection was lost")
@@ -107,10 +109,15 @@ class SshTransport:
         return SshStream(channel, stdin)
 
     def address(self) -> str:
-        """The address that answered; ssh_config may call it something else than the profile does."""
-        connection = self._connected()
-        with _explained(self.node):
-            return socket.gethostbyname(connection.host)
+        """The address at which the node itself was reached, also behind a jump host: its own sshd tells."""
+        out = bytearray()
+        stream = self.open('printf %s "$SSH_CONNECTION"')
+        try:
+            stream.pump(out.extend, lambda _: None, time.monotonic() + self._options.connect_timeout_s)
+        finally:
+            stream.close()
+        fields = out.decode("ascii", "replace").split()
+        return fields[-2] if len(fields) >= 4 else ""  # noqa: PLR2004  # client, port, server, port
 
     def close(self) -> None:
         """Drop the connection; whatever hung on it ends through its lifeline."""
@@ -120,157 +127,8 @@ class SshTransport:
 
     def _connected(self) -> fabric.Connection:
         with self._lock:
+            if self._connection is not None and not self._is_closed and not is_alive(self._connection):
+                self._connection = None  # the node went and may be back
             if self._connection is None:
-                self._connection = self._connect()
+                self._connection = dial(self.node, self._options.connect_timeout_s, self._trust)
             return self._connection
-
-    def _connect(self) -> fabric.Connection:
-        with _explained(self.node):
-            config = _config()
-            connection = fabric.Connection(
-                self.node.host,
-                user=self.node.user,
-                port=self.node.port,
-                gateway=_gateway(self.node.jump, config),
-                config=config,
-                connect_timeout=self._options.connect_timeout_s,
-                connect_kwargs=_keys(self.node.key),
-            )
-            self._verify(connection)
-            if not connection.gateway:
-                connection.connect_kwargs["sock"] = _socket(connection, self._options.connect_timeout_s)
-            connection.open()
-            return connection
-
-    def _verify(self, connection: fabric.Connection) -> None:
-        """Known hosts decide. Fabric alone would take any key: measured, even one that contradicts."""
-        for hop in _hops(connection):
-            name = hop.host if hop.port == _SSH_PORT else f"[{hop.host}]:{hop.port}"
-            known: Any = _host_keys(_known_hosts(hop.ssh_config)).lookup(name) or {}
-            for kind, key in known.items():
-                hop.client.get_host_keys().add(name, kind, key)
-            hop.client.set_missing_host_key_policy(_AskOnce(self.node.name, self._trust, hop.ssh_config))
-
-
-class _AskOnce(MissingHostKeyPolicy):
-    """An unknown key is a question for a person, never a silent yes."""
-
-    def __init__(self, node: str, trust: Trust | None, ssh_config: dict[str, Any]) -> None:
-        self._node, self._trust, self._ssh_config = node, trust, ssh_config
-
-    def missing_host_key(self, client: paramiko.SSHClient, hostname: str, key: paramiko.PKey) -> None:
-        """Ask, remember a yes where ssh would, refuse otherwise."""
-        del client
-        if not self._trust or not self._trust(self._node, key.get_name(), key.fingerprint):
-            raise _UnknownHostKeyError(f"its host key is not known here ({key.get_name()} {key.fingerprint})")
-        file = _known_hosts(self._ssh_config)[0]
-        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with file.open("a", encoding="utf-8") as known:
-            known.write(f"{hostname} {key.get_name()} {key.get_base64()}\n")
-
-
-class _UnknownHostKeyError(paramiko.SSHException):
-    pass
-
-
-@contextlib.contextmanager
-def _explained(node: Node) -> Iterator[None]:
-    """Turn what SSH libraries raise into one sentence, the node's name and the next thing to type."""
-    try:
-        yield
-    except paramiko.BadHostKeyException as bad:
-        raise UnreachableError(
-            "its host key has changed since it was trusted: another machine, or a new system",
-            node=node.name,
-            hint=f"if that is right: ssh-keygen -R {_known_name(node)}; then: ssh {node.host}",
-        ) from bad
-    except _UnknownHostKeyError as unknown:
-        hint = f"check and accept it once: ssh {node.host}"
-        raise UnreachableError(str(unknown), node=node.name, hint=hint) from unknown
-    except paramiko.AuthenticationException as refused:
-        who = f"{node.user}@{node.host}" if node.user else node.host
-        raise UnreachableError(
-            "login refused: none of your keys is accepted", node=node.name, hint=f"ssh-copy-id {who}"
-        ) from refused
-    except (OSError, EOFError, paramiko.SSHException, paramiko.PasswordRequiredException) as error:
-        raise UnreachableError(
-            _network_words(error), node=node.name, hint=f"maccluster discover --nodes {node.name}"
-        ) from error
-
-
-def _network_words(error: BaseException) -> str:
-    if isinstance(error, TimeoutError):
-        return "no answer in time (is it asleep, or on another network?)"
-    if isinstance(error, socket.gaierror):
-        return "its name is not known on this network"
-    if isinstance(error, ConnectionRefusedError):
-        return "it refuses SSH (is Remote Login on?)"
-    text = str(error) or type(error).__name__
-    return f"no SSH connection ({text.splitlines()[0]})"
-
-
-def _known_name(node: Node) -> str:
-    return f"'[{node.host}]:{node.port}'" if node.port and node.port != _SSH_PORT else node.host
-
-
-@functools.cache
-def _config() -> fabric.Config:
-    """Read ssh_config once for all nodes; ``lazy`` keeps the user's own fabric files out of it."""
-    config = fabric.Config(lazy=True)
-    config.load_ssh_config()
-    return config
-
-
-def _gateway(jump: str | None, config: fabric.Config) -> fabric.Connection | None:
-    """The jump host of a profile; without one, ssh_config's ProxyJump or ProxyCommand holds."""
-    return fabric.Connection(jump, config=config) if jump else None
-
-
-@functools.cache
-def _private_key(file: str) -> paramiko.PKey:
-    return paramiko.PKey.from_path(file)
-
-
-def _keys(key: str | None) -> dict[str, Any]:
-    """A named key alone, else agent and defaults. A stray RSA key costs 180 ms a connection, so not both."""
-    if key:
-        return {
-            "pkey": _private_key(str(Path(key).expanduser())),
-            "look_for_keys": False,
-            "allow_agent": False,
-        }
-    return {}
-
-
-def _hops(connection: fabric.Connection) -> Iterator[fabric.Connection]:
-    hop: Any = connection
-    while isinstance(hop, fabric.Connection):
-        yield hop
-        hop = hop.gateway
-
-
-def _known_hosts(ssh_config: dict[str, Any]) -> tuple[Path, ...]:
-    named = str(ssh_config.get("userknownhostsfile", "~/.ssh/known_hosts ~/.ssh/known_hosts2")).split()
-    return (*(Path(name).expanduser() for name in named), Path("/etc/ssh/ssh_known_hosts"))
-
-
-@functools.cache
-def _host_keys(files: tuple[Path, ...]) -> paramiko.HostKeys:
-    """Read once for all nodes: parsing 64 keys for each of 64 connections is most of what those cost."""
-    keys = paramiko.HostKeys()
-    for file in files:
-        with contextlib.suppress(OSError):
-            keys.load(str(file))
-    return keys
-
-
-def _socket(connection: fabric.Connection, timeout_s: float) -> socket.socket:
-    """Our own socket: no Nagle (a warm command takes 21 ms, not 58), and a dead peer noticed in 8 s."""
-    sock = socket.create_connection((connection.host, connection.port), timeout_s)
-    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-    idle = getattr(socket, "TCP_KEEPIDLE", getattr(socket, "TCP_KEEPALIVE", None))  # Linux, macOS
-    for option, value in ((idle, 2), (socket.TCP_KEEPINTVL, 2), (socket.TCP_KEEPCNT, 3)):
-        if option is not None:
-            sock.setsockopt(socket.IPPROTO_TCP, option, value)
-    return sock

@@ -7,21 +7,27 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from maccluster_cli.errors import UNREACHABLE
+from maccluster_cli.flows.run import Ran, UnfinishedError
 from maccluster_cli.nodeset import fold
 from maccluster_cli.ui.screen import Screen, clean
 
 if TYPE_CHECKING:
-    from maccluster_cli.flows.run import Line, Ran
+    from maccluster_cli.flows.run import Line
     from maccluster_cli.transport.fleet import Outcome
 
 
 def show(screen: Screen, outcomes: Sequence[Outcome[Ran]], *, streamed: bool) -> int:
     """Show what every node said and return the largest exit code."""
     done = [(o.node.name, o.value) for o in outcomes if o.error is None]
+    cut = [
+        (o.node.name, Ran(0, o.error.out, o.error.err))
+        for o in outcomes
+        if isinstance(o.error, UnfinishedError)
+    ]
     if screen.look.json:
         screen.data({"nodes": [_record(o) for o in outcomes]})
     elif not streamed:
-        _texts(screen, done, alone=len(outcomes) == 1)
+        _texts(screen, [*done, *cut], alone=len(outcomes) == 1)
     _codes(screen, done)
     return max([_errors(screen, outcomes), *(ran.code for _, ran in done)])
 
@@ -86,14 +92,19 @@ def _errors(screen: Screen, outcomes: Sequence[Outcome[Ran]]) -> int:
 
 
 def _record(outcome: Outcome[Ran]) -> dict[str, Any]:
-    if outcome.error is not None:
-        kind = "unreachable" if outcome.error.code == UNREACHABLE else "failed"
+    error = outcome.error
+    if error is None:
         return {
             "node": outcome.node.name,
-            "status": kind,
-            "error": outcome.error.message,
-            "hint": outcome.error.hint,
+            "status": "done",
+            "code": outcome.value.code,
+            **_streams(outcome.value),
         }
-    ran = outcome.value
+    kind = "unreachable" if error.code == UNREACHABLE else "failed"
+    said = _streams(error) if isinstance(error, UnfinishedError) else {}
+    return {"node": outcome.node.name, "status": kind, "error": error.message, "hint": error.hint, **said}
+
+
+def _streams(ran: Ran | UnfinishedError) -> dict[str, str]:
     out, err = (data.decode("utf-8", "backslashreplace") for data in (ran.out, ran.err))
-    return {"node": outcome.node.name, "status": "done", "code": ran.code, "stdout": out, "stderr": err}
+    return {"stdout": out, "stderr": err}

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -18,7 +20,9 @@ if TYPE_CHECKING:
 SCHEMA = 1
 # C0 and C1 controls except tab and newline: a node must not be able to repaint the user's terminal
 _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-_WIDE = 120  # where nobody looks through a terminal, a table may be as wide as it likes to a log reader
+_WIDE = 1000  # where nobody looks through a terminal, no cell is folded
+_NARROW = 40
+_PATIENCE_S = 0.5  # before a person is told what is being waited for
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +103,9 @@ class Screen:
         """A Rich console that follows our colour rules."""
         from rich.console import Console
 
-        width = None if stream.isatty() or os.environ.get("COLUMNS") else _WIDE
+        columns = os.environ.get("COLUMNS", "")
+        wished = max(int(columns), _NARROW) if columns.isdecimal() and int(columns) else None
+        width = wished or (None if stream.isatty() else _WIDE)
         return Console(
             file=stream,
             force_terminal=self.colored(stream),
@@ -124,6 +130,21 @@ class Screen:
         """Whether stderr can be redrawn: a terminal, and nobody asked for calm."""
         calm = self.look.quiet or os.environ.get("MACCLUSTER_NO_PROGRESS") or os.environ.get("TERM") == "dumb"
         return self.err.isatty() and not calm
+
+    @contextlib.contextmanager
+    def waiting(self, text: str) -> Iterator[None]:
+        """A sign of life at a terminal, for as long as nothing else is to be seen."""
+        if not self.lively():
+            yield
+            return
+        timer = threading.Timer(_PATIENCE_S, lambda: print(clean(text), end="", file=self.err, flush=True))
+        timer.daemon = True
+        timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
+            print("\r\x1b[K", end="", file=self.err, flush=True)
 
     def agree(self, question: str, flag: str) -> bool:
         """Ask yes or no. Never hangs: without a terminal it refuses and names the flag."""

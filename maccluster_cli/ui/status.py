@@ -28,12 +28,15 @@ def show(screen: Screen, views: Sequence[View], profile: tuple[Path, str]) -> No
             screen.error(view.error)
 
 
-def again(screen: Screen, once: Callable[[], int], every_s: float) -> int:
-    """Repeat until Ctrl-C; at a terminal the table stays in place."""
+def again(
+    screen: Screen, look: Callable[[], Sequence[View]], draw: Callable[[Sequence[View]], int], every_s: float
+) -> int:
+    """Repeat until Ctrl-C; at a terminal the old table stays until the new one is there."""
     while True:
+        views = look()
         if screen.out.isatty() and not (screen.look.json or screen.look.plain):
             screen.write("\x1b[2J\x1b[H" + time.strftime("%H:%M:%S") + "  (Ctrl-C ends)")
-        once()
+        draw(views)
         time.sleep(every_s)
 
 

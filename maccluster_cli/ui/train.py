@@ -53,7 +53,7 @@ class Progress:
         elif kind == "data":
             self._floor = event.get("entropy_floor_nats_per_byte")
         elif kind == "score":
-            self._say(f"held-out score {event['when']} training: {event['exact']}/{event['of']} exact")
+            self._say(f"held-out score {event['when']} training: {_score(event)}")
         elif kind == "step" and rank == 0:
             self._step = event
             self._step_line()
@@ -123,7 +123,7 @@ def closing(screen: Screen, result: Result, summary: Mapping[str, Any]) -> None:
     before, after = (_score(result.score.get(when)) for when in ("before", "after"))
     rows = [
         ("loss", f"{_loss(summary['first_loss'])} -> {_loss(summary['final_loss'])}"),
-        ("exact on held-out", f"{before} -> {after}"),
+        ("held-out", f"{before} -> {after}"),
         ("tokens/s", f"{summary['tokens_per_second'] or 0:,.0f}"),
         ("wall time", units.span(result.wall_s)),
         ("model", f"{result.seats[0].node}:{result.saved}" if result.saved else "not saved"),
@@ -143,8 +143,11 @@ def _loss(value: Any) -> str:
     return units.UNKNOWN if value is None else f"{value:.3f}"
 
 
-def _score(score: Mapping[str, int] | None) -> str:
-    return f"{score['exact']}/{score['of']}" if score else units.UNKNOWN
+def _score(score: Mapping[str, Any] | None) -> str:
+    """Sums are right or wrong; of other texts only the loss can be told."""
+    if score and score.get("exact") is not None:
+        return f"{score['exact']}/{score['of']} exact"
+    return f"loss {_loss(score.get('loss'))}" if score else units.UNKNOWN
 
 
 def _code(code: Any) -> str:

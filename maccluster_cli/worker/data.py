@@ -59,7 +59,7 @@ def load(recipe: Recipe, loaded: Loaded) -> Data:
     """Make or read the data of a recipe; raises WorkerError ``bad_data`` with the file's name."""
     if recipe.data.source == SUMS:
         return _from_sums(sums.generate(recipe.data.seed, recipe.train.sequence_length), loaded, recipe)
-    folder = Path(recipe.data.source)
+    folder = Path(recipe.data.source).expanduser()
     train, valid = (_read(folder / name) for name in ("train.jsonl", "valid.jsonl"))
     digest = hashlib.sha256(json.dumps(train, sort_keys=True).encode()).hexdigest()
     return Data(_from_records(train, loaded), _from_records(valid, loaded), (), None, digest)
@@ -82,12 +82,26 @@ def _from_sums(made: sums.Sums, loaded: Loaded, recipe: Recipe) -> Data:
 
 def _read(path: Path) -> list[dict[str, Any]]:
     try:
-        records = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
+        lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, ValueError) as error:
-        raise _bad_data(f"{path}: {error}") from error
+        hint = "every node needs the folder under the same path; data.source must be absolute"
+        raise WorkerError("bad_data", f"{path}: {error}", hint=hint, code=REFUSED) from error
+    records = [_record(path, number, line) for number, line in enumerate(lines, 1) if line.strip()]
     if not records:
         raise _bad_data(f"{path} is empty")
     return records
+
+
+def _record(path: Path, number: int, line: str) -> dict[str, Any]:
+    """One record, refused here and not in the middle of the training."""
+    try:
+        record = json.loads(line)
+    except ValueError as error:
+        raise _bad_data(f"{path}:{number}: {error}") from error
+    forms = ({"text"}, {"prompt", "completion"}, {"messages"})
+    if not isinstance(record, dict) or not any(form <= set(record) for form in forms):
+        raise _bad_data(f"{path}:{number}: no text, no prompt with its completion, no messages")
+    return record
 
 
 def _bad_data(message: str) -> WorkerError:
@@ -111,10 +125,9 @@ def _from_records(records: list[dict[str, Any]], loaded: Loaded) -> Rows:
 
 
 def _plain(record: dict[str, Any]) -> str:
-    try:
-        return str(record["text"]) if "text" in record else f"{record['prompt']}{record['completion']}"
-    except KeyError as error:
-        raise _bad_data(f"a record has no {error}") from error
+    if "messages" in record:
+        raise _bad_data("a model from scratch knows no chat; give it text")
+    return str(record["text"]) if "text" in record else f"{record['prompt']}{record['completion']}"
 
 
 def batch(rows: Rows, indices: Sequence[int], longest: int) -> Batch:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import errno
 
+# as sysexits.h has them, so that none of them is one that the command line itself gives a meaning
 OK = 0
 FAILED = 1
-REFUSED = 3  # wrong world size, bad spec, MLX missing or too old
-DIVERGED = 4  # too many steps in a row without a usable gradient
-PEER_LOST = 5  # a peer went away, or a collective failed
-SAVE_FAILED = 6  # the result could not be written whole
+REFUSED = 78  # wrong world size, bad spec, MLX missing or too old
+DIVERGED = 65  # too many steps in a row without a usable gradient
+PEER_LOST = 69  # a peer went away, or a collective failed
+SAVE_FAILED = 74  # the result could not be written whole
 STOPPED = 143  # SIGTERM, SIGINT, or the controller went away
 
 
@@ -29,7 +30,7 @@ def bad_spec(message: str) -> WorkerError:
     return WorkerError(
         "bad_spec",
         message,
-        hint="start the run again from the controller, which writes the spec",
+        hint="mend the recipe: maccluster profile check RECIPE",
         code=REFUSED,
     )
 
@@ -45,7 +46,7 @@ def classify(error: BaseException) -> WorkerError:
         return WorkerError(
             "out_of_memory", text, hint="lower batch_size or sequence_length, or use method lora"
         )
-    return WorkerError("failed", text, hint="the traceback is on stderr")
+    return WorkerError("failed", text, hint="")
 
 
 def save_failed(error: Exception, path: str, free_bytes: int) -> WorkerError:

@@ -121,12 +121,12 @@ def test_formats_of_jsonl(base: str, tmp_path: Path, row: dict[str, Any]) -> Non
 
 def test_a_missing_folder_is_refused(launch: Launch) -> None:
     world = launch(lora_recipe(model_source="/nowhere/model"))
-    assert world.finish() == [3]
+    assert world.finish() == [78]
     assert world.first.one("error")["kind"] == "no_model"
 
 
 def test_missing_data_is_refused(launch: Launch) -> None:
     world = launch(recipe(data_source="/nowhere/data"))
-    assert world.finish() == [3]
+    assert world.finish() == [78]
     assert world.first.one("error")["kind"] == "bad_data"
     assert "train.jsonl" in world.first.one("error")["message"]

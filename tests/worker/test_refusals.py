@@ -15,14 +15,14 @@ def fake_mlx(folder: Path, core: str) -> None:
 def test_a_node_without_mlx_is_refused(launch: Launch, tmp_path: Path) -> None:
     fake_mlx(tmp_path, "raise ImportError('no mlx here')")
     world = launch(recipe(), python_path=f"{tmp_path}:{ROOT}")
-    assert world.finish() == [3]
+    assert world.finish() == [78]
     assert world.first.one("error")["kind"] == "no_mlx"
 
 
 def test_an_old_mlx_is_refused_and_what_libraries_print_is_no_event(launch: Launch, tmp_path: Path) -> None:
     fake_mlx(tmp_path, "__version__ = '0.31.9'; print('a greeting')")
     world = launch(recipe(), python_path=f"{tmp_path}:{ROOT}")
-    assert world.finish() == [3]
+    assert world.finish() == [78]
     assert [one["event"] for one in world.first.events] == ["error"]
     assert world.first.one("error")["kind"] == "old_mlx"
     assert "0.31.9" in world.first.one("error")["message"]

@@ -82,7 +82,7 @@ def test_a_second_result_takes_the_place_of_the_first(loaded: models.Loaded, tmp
 
 def test_a_full_disk_is_refused_before_training(launch: Launch, small_disk: Path) -> None:
     world = launch(recipe(train_steps=1), out_dir=small_disk)
-    assert world.finish() == [6]
+    assert world.finish() == [74]
     assert world.first.one("error")["kind"] == "disk_full"
     assert not world.first.all("step")
     assert not list(small_disk.iterdir())
@@ -93,7 +93,7 @@ def test_a_disk_that_fills_while_saving_keeps_nothing_half_written(
 ) -> None:
     with pytest.raises(WorkerError) as failed:
         save.save(loaded, small_disk)
-    assert (failed.value.kind, failed.value.code) == ("disk_full", 6)
+    assert (failed.value.kind, failed.value.code) == ("disk_full", 74)
     assert not list(small_disk.iterdir())
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from maccluster_cli.worker.fault import PEER_LOST
 from tests.worker.conftest import ROOT, Launch, Rank, World, recipe
 
 LONG = recipe(train_steps=100_000, eval_examples=0)
@@ -40,7 +41,7 @@ def alive(pid: int) -> bool:
 
 def test_a_killed_peer_is_named(running: World) -> None:
     os.kill(inner(running.ranks[1]), signal.SIGKILL)
-    assert gone_within(running.first, 5) == 5
+    assert gone_within(running.first, 5) == PEER_LOST
     error = running.first.one("error")
     assert error["kind"] == "peer_lost"
     assert "lost" in error["message"]
@@ -51,7 +52,7 @@ def test_a_loss_reaches_ranks_that_are_no_neighbours(launch: Launch) -> None:
     for rank in world.ranks:
         rank.until("step")
     os.kill(inner(world.ranks[2]), signal.SIGKILL)
-    assert [gone_within(world.ranks[rank], 5) for rank in (0, 1, 3)] == [5, 5, 5]
+    assert [gone_within(world.ranks[rank], 5) for rank in (0, 1, 3)] == [69, 69, 69]
 
 
 def test_a_killed_rank_is_explained_by_its_outer_process(running: World) -> None:
@@ -112,26 +113,26 @@ def test_a_rank_whose_peers_never_come_can_be_ended(launch: Launch, how: str) ->
 
 def test_a_hostfile_of_another_size_is_refused(launch: Launch) -> None:
     world = launch(recipe(), ranks=2, world_size=4)
-    assert world.finish() == [3, 3]
+    assert world.finish() == [78, 78]
     assert [rank.one("error")["kind"] for rank in world.ranks] == ["world_size"] * 2
 
 
 def test_a_missing_hostfile_is_refused(launch: Launch) -> None:
     world = launch(recipe(), ranks=1, world_size=2)
-    assert world.finish() == [3]
+    assert world.finish() == [78]
     assert world.first.one("error")["kind"] == "world_size"
 
 
 def test_a_bad_spec_is_refused(launch: Launch) -> None:
     world = launch(recipe(train_method="magic"))
-    assert world.finish() == [3]
+    assert world.finish() == [78]
     assert world.first.one("error")["kind"] == "bad_spec"
     assert "train.method" in world.first.one("error")["message"]
 
 
 def test_ranks_with_other_recipes_are_refused(launch: Launch) -> None:
     world = launch(recipe(), recipe(data_seed=2), ranks=2)
-    assert world.finish() == [3, 3]
+    assert world.finish() == [78, 78]
     assert [rank.one("error")["kind"] for rank in world.ranks] == ["ranks_differ"] * 2
 
 

@@ -1,0 +1,53 @@
+"""``maccluster undo``: the way back, out of the journal."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from maccluster_cli.cli import change, common
+
+if TYPE_CHECKING:
+    from maccluster_cli.session import Session
+
+
+def undo(
+    session: Session,
+    entry: Annotated[
+        str | None, typer.Argument(metavar="[ID]", help="Which change; the last one if left out.")
+    ] = None,
+    *,
+    listing: Annotated[bool, typer.Option("--list", help="List the journal, newest first.")] = False,
+    dry_run: change.DryRun = False,
+    check: change.Check = False,
+    yes: change.Yes = False,
+) -> int:
+    """Put back what a change of maccluster found.
+
+    An undo is a change too: it is shown, asked for, written down and read back, and undoing it is a redo.
+    What cannot be taken back is said and left. A node that is another machine by now is not touched.
+    """
+    from maccluster_cli import journal
+    from maccluster_cli.flows import change as flow
+    from maccluster_cli.flows import tune
+    from maccluster_cli.ui import change as ui
+
+    if listing:
+        ui.history(session.screen, journal.entries())
+        return 0
+    found = journal.entry(entry)
+    session.screen.say(f"undo of {found.what} {found.id} ({found.when})")
+    session.narrow(found.nodes)
+    views = flow.read(session.fleet, tune.SUBJECTS, session.profile.command_timeout_s)
+    todo = flow.undoing(found, tune.SUBJECTS, views)
+    wanted = change.Wanted("undo", tune.SUBJECTS, tune.wishes)
+    return change.settle(session, wanted, todo, dry_run=dry_run, check=check, yes=yes, undoes=found.id)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the subcommand."""
+    examples = ("maccluster undo", "maccluster undo --list", "maccluster undo 20261130-170501-3f9a --dry-run")
+    common.command(app, panel=common.CHANGE, takes=("profile", "nodes", "json", "plain"), examples=examples)(
+        undo
+    )
