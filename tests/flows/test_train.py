@@ -197,3 +197,40 @@ def test_status_shows_what_runs(cli: Cli, started: Callable[..., Any]) -> None:
     assert len(jobs["mini1"]) == 1
     assert jobs["mini1"] == jobs["mini2"]
     assert "-short-" in jobs["mini1"][0]
+
+
+def test_two_ranks_a_node_take_part_in_the_ring(lab: Lab, cli: Cli, short: Path, profile: Path) -> None:
+    profile.write_text(profile.read_text().replace("[defaults]", "[defaults]\nranks = 2"))
+    result = data(cli("train", str(short), "-n", "mini[1-2]", "--json"))
+    assert result["status"] == "done"
+    assert (result["world_size"], result["nodes"]) == (4, ["mini1", "mini1", "mini2", "mini2"])
+    _none_left(lab)
+
+
+def test_a_cable_that_leads_nowhere_is_named_at_once(cli: Cli, short: Path, fault: Fault) -> None:
+    fault.cut("mini1", "mini2")
+    began = time.monotonic()
+    done = cli("train", str(short), "-n", "mini[1-2]")
+    assert time.monotonic() - began < 25
+    assert done.returncode == 1
+    assert "cannot reach mini" in done.stderr
+    assert "at 10.78.0." in done.stderr
+
+
+def test_one_machine_under_two_names_is_told(cli: Cli, short: Path, profile: Path) -> None:
+    profile.write_text(profile.read_text().replace('host = "mini2"', 'host = "mini1"'))
+    done = cli("train", str(short), "-n", "mini[1-2]")
+    assert done.returncode == 1
+    assert "two nodes of the profile are one machine" in done.stderr
+
+
+def test_a_full_disk_here_takes_no_result_away(lab: Lab, profile: Path, short: Path) -> None:
+    """200 KiB hold the run's folder and not its events."""
+    place = "/tmp/full-state"
+    argv = f"{sys.executable} -m maccluster_cli train {short} -p {profile} -n mini1 --json"
+    mount = f"mkdir -p {place} && mount -t tmpfs -o size=24k none {place}"
+    line = f"{mount} && XDG_STATE_HOME={place} {argv}; code=$?; umount {place}; exit $code"
+    done = lab.exec("ctl", "unshare", "-m", "sh", "-c", line, cwd=str(Path(__file__).parents[2]))
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["status"] == "done"
+    assert "Traceback" not in done.stderr
