@@ -8,7 +8,7 @@ import typer
 from typer.core import TyperGroup
 
 from maccluster_cli import __version__
-from maccluster_cli.cli import common, discover, profile, run, status, train, tune, undo
+from maccluster_cli.cli import common, discover, doctor, profile, run, status, train, tune, undo
 
 _PANELS = (common.LOOK, common.CHANGE, common.RUN, common.MEASURE, common.ABOUT)
 _EXAMPLES = """\b
@@ -73,5 +73,5 @@ def _top(
         typer.echo(ctx.get_help())
 
 
-for room in (discover, status, tune, undo, run, train, profile):
+for room in (discover, status, doctor, tune, undo, run, train, profile):
     room.register(app)

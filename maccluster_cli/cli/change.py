@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from maccluster_cli.errors import PENDING, UNREACHABLE
+from maccluster_cli.errors import FAILED, PENDING, UNREACHABLE
 
 if TYPE_CHECKING:
     from maccluster_cli.flows.change import Proposal, Wishes
@@ -37,10 +37,14 @@ def carry_out(session: Session, wanted: Wanted, *, dry_run: bool, check: bool, y
     from maccluster_cli.flows import change as flow
     from maccluster_cli.ui import change as ui
 
-    ui.half_done(session.screen, [entry for entry in journal.entries() if entry.is_half_done])
+    open_ends = journal.cut_short(journal.entries())
+    ui.half_done(session.screen, open_ends)
     views = flow.read(session.fleet, wanted.subjects, session.profile.command_timeout_s)
     todo = flow.propose(wanted.subjects, views, wanted.wishes)
-    return settle(session, wanted, todo, dry_run=dry_run, check=check, yes=yes)
+    code = settle(session, wanted, todo, dry_run=dry_run, check=check, yes=yes)
+    if not (code or dry_run or check):
+        flow.resumed(open_ends, wanted.what, views)
+    return code
 
 
 def settle(
@@ -58,15 +62,22 @@ def settle(
     from maccluster_cli.ui import change as ui
 
     ui.proposal(session.screen, todo, flow.sudo_commands(wanted.subjects, todo))
-    silent = UNREACHABLE if todo.unreachable else 0
+    silent = UNREACHABLE if todo.unreachable else FAILED if any(todo.settled.values()) else 0
     if dry_run or check or not todo.plan:
+        if undoes and todo.settled and not (dry_run or check):
+            flow.Application(session.fleet, wanted.subjects, todo, what=wanted.what, undoes=undoes).run()
         if session.screen.look.json:
             session.screen.data(ui.as_json(todo))
         return silent or (PENDING if check and todo.plan else 0)
     if not yes and not session.screen.agree("Apply this?", "--yes, or --dry-run to look"):
         session.screen.say("nothing was changed")
-        return 1
-    done = flow.Application(session.fleet, wanted.subjects, todo, what=wanted.what, undoes=undoes).run()
+        return FAILED
+    story = flow.Application(session.fleet, wanted.subjects, todo, what=wanted.what, undoes=undoes)
+    try:
+        done = story.run()
+    except KeyboardInterrupt:
+        ui.half_done(session.screen, [story.report.entry])
+        raise
     ui.report(session.screen, done)
     if session.screen.look.json:
         session.screen.data(ui.report_json(todo, done))

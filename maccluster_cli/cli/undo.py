@@ -29,16 +29,24 @@ def undo(
     What cannot be taken back is said and left. A node that is another machine by now is not touched.
     """
     from maccluster_cli import journal
+    from maccluster_cli.errors import UsageError
     from maccluster_cli.flows import change as flow
     from maccluster_cli.flows import tune
+    from maccluster_cli.nodeset import fold
     from maccluster_cli.ui import change as ui
 
     if listing:
         ui.history(session.screen, journal.entries())
         return 0
-    found = journal.entry(entry)
+    found = journal.entry(entry, [node.name for node in session.nodes])
     session.screen.say(f"undo of {found.what} {found.id} ({found.when})")
+    missing = [name for name in found.nodes if name not in {node.name for node in session.nodes}]
     session.narrow(found.nodes)
+    if not session.nodes:
+        text = f"none of the nodes of {found.id} is among those chosen: {fold(missing)}"
+        raise UsageError(text, hint="choose the profile of that cluster with --profile")
+    if missing:
+        session.screen.warn(f"left out, since not chosen or not in this profile: {fold(missing)}")
     views = flow.read(session.fleet, tune.SUBJECTS, session.profile.command_timeout_s)
     todo = flow.undoing(found, tune.SUBJECTS, views)
     wanted = change.Wanted("undo", tune.SUBJECTS, tune.wishes)

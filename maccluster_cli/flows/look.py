@@ -76,7 +76,7 @@ def facts_of(subjects: Sequence[Subject], node: Node, replies: Sequence[Reply | 
     answers = {_key(reply.command): reply for reply in replies if reply is not None}
     for reply in answers.values():
         log.info("%s: %s -> %s %r", node.name, reply.command.argv, reply.code, reply.out[:2000])
-    mac = any(_key(fact.command) in answers for s in subjects if s.system == DARWIN for fact in s.facts)
+    mac = any(reply.command.system == DARWIN for reply in answers.values())
     system = DARWIN if mac else LINUX
     found: dict[str, Any] = {"os.system": system}
     for subject in subjects:

@@ -18,7 +18,10 @@ _PLIST = f"/Library/LaunchDaemons/{LABEL}.plist"
 
 
 def arm(back: Sequence[Command], seconds: int, system: str) -> tuple[Command, ...]:
-    """Commands that make the node run ``back`` by itself in ``seconds``, unless ``disarm`` comes first."""
+    """Commands that make the node run ``back`` by itself in ``seconds``, unless ``disarm`` comes first.
+
+    ``back`` ends with whatever gives the node free again, since nobody else may be there to do it.
+    """
     text = _revert(back, seconds, system)
     lay = 'umask 077; rm -rf "$1"; mkdir "$1" && printf "%s\\n" "$2" >"$1/revert.sh" && : >"$1/armed"'
     stage = Command(("sh", "-c", lay, "sh", FOLDER, text), system=system, vital=True)
@@ -37,13 +40,21 @@ def arm(back: Sequence[Command], seconds: int, system: str) -> tuple[Command, ..
 
 
 def disarm(system: str) -> tuple[Command, ...]:
-    """Commands that confirm: the revert that waits finds nothing to do, and leaves nothing behind."""
-    stand_down = Command(("rm", "-f", f"{FOLDER}/armed"), system=system, vital=True)
+    """Commands that confirm: the revert that waits finds nothing to do, and leaves nothing behind.
+
+    The first fails where the revert has begun: then it is too late to confirm.
+    """
+    stand_down = Command(("rm", f"{FOLDER}/armed"), system=system, vital=True)
     if system == LINUX:
         return (stand_down,)
     stop = Command(("/bin/launchctl", "bootout", f"system/{LABEL}"), sudo=True, system=DARWIN)
     remove = Command(("/bin/rm", "-f", _PLIST), sudo=True, system=DARWIN)
     return (stand_down, stop, remove)
+
+
+def rules() -> tuple[str, ...]:
+    """What sudo must allow for it on a Mac, word for word."""
+    return tuple(" ".join(c.argv) for c in (*arm((), 1, DARWIN), *disarm(DARWIN)) if c.sudo)
 
 
 def _revert(back: Sequence[Command], seconds: int, system: str) -> str:

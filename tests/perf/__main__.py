@@ -1,4 +1,4 @@
-"""python -m tests.perf startup | fanout [N ...] | discover; prints ratios of medians measured in one run."""
+"""python -m tests.perf startup | fanout [N ...] | discover | tune: ratios of medians of one run."""
 
 from __future__ import annotations
 
@@ -62,6 +62,26 @@ def discover(rounds: int) -> None:
         clock.table(clock.in_turns(starts, rounds), "maccluster run -- true")
 
 
+def tune(rounds: int) -> None:
+    """Looking, and doing it all, on 16 hosts; against one ``true`` there and against a pyinfra deploy."""
+    with _lab(16) as lab, tempfile.TemporaryDirectory() as folder:
+        profile = _profile(lab, Path(folder))
+        deploys = {
+            name: peers.deploy(lab, list(lab.hosts), Path(folder), sleep)
+            for name, sleep in (("a", 5), ("b", 6))
+        }
+        starts = {
+            "maccluster run -- true": _start(lab, (*OURS, "run", "-p", profile, "--", "true")),
+            "tune --dry-run": _start(lab, (*OURS, "tune", "-p", profile, "--dry-run")),
+            "tune --yes": _start(lab, (*OURS, "tune", "-p", profile, "--yes")),
+            "undo --yes": _start(lab, (*OURS, "undo", "-p", profile, "--yes")),
+            "pyinfra deploy": _start(lab, deploys["a"]),
+            "pyinfra deploy back": _start(lab, deploys["b"]),
+        }
+        print("\n16 hosts; every tune has all changes to make, since an undo follows it")
+        clock.table(clock.in_turns(starts, rounds), "maccluster run -- true")
+
+
 def _lab(count: int) -> Lab:
     return Lab.up(count, "none", prefix=f"perf{count}")
 
@@ -84,11 +104,12 @@ def main() -> None:
     verbs.add_parser("startup")
     verbs.add_parser("fanout").add_argument("counts", type=int, nargs="*", default=[4, 16, 64])
     verbs.add_parser("discover")
+    verbs.add_parser("tune")
     a = parser.parse_args()
     if a.verb == "fanout":
         fanout(a.counts, a.rounds)
     else:
-        {"startup": startup, "discover": discover}[a.verb](a.rounds)
+        {"startup": startup, "discover": discover, "tune": tune}[a.verb](a.rounds)
 
 
 if __name__ == "__main__":

@@ -40,6 +40,38 @@ def commands(lab: Lab, names: Sequence[str], folder: Path) -> dict[str, tuple[st
     return found
 
 
+def deploy(lab: Lab, names: Sequence[str], folder: Path, sleep: int) -> tuple[str, ...]:
+    """The same settings as a pyinfra deploy, which runs each and reads nothing before or after."""
+    plist = "/Library/LaunchDaemons/io.example.wired.plist"
+    lines = [
+        "from io import StringIO",
+        "from pyinfra.operations import files, server",
+        *(
+            f"server.shell(name={key!r}, commands=['sudo -n /usr/bin/pmset -c {key} {value}'])"
+            for key, value in (
+                ("sleep", sleep),
+                ("disksleep", sleep),
+                ("autorestart", 1),
+                ("powernap", sleep % 2),
+            )
+        ),
+        "server.shell(name='wired', commands=['sudo -n /usr/sbin/sysctl iogpu.wired_limit_mb=40960'])",
+        f"files.put(name='boot', src=StringIO('<plist/>\\n'), dest='/tmp/wired{sleep}.plist', mode='644')",
+        f"place = 'sudo -n /usr/bin/install -m 0644 /tmp/wired{sleep}.plist {plist}'",
+        "server.shell(name='place', commands=[place])",
+    ]
+    file = folder / f"deploy{sleep}.py"
+    file.write_text("\n".join(lines) + "\n")
+    return (
+        str(environment() / "bin" / "pyinfra"),
+        "-y",
+        "--parallel",
+        str(len(names)),
+        _inventory(lab, names, folder),
+        str(file),
+    )
+
+
 def variables(lab: Lab) -> dict[str, str]:
     """What the peers read from the environment instead of from flags."""
     config = lab.paths.home / ".ssh" / "config"
