@@ -6,27 +6,26 @@ import getpass
 import json
 import os
 import platform
-import secrets
 import sys
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from maccluster_cli import store
-from maccluster_cli.errors import ClusterError, did_you_mean
+from maccluster_cli.errors import ClusterError, UsageError, did_you_mean
 from maccluster_cli.shelf import state_dir
 from maccluster_cli.values import Change, Plan
 
-APPLYING, DONE, FAILED, INTERRUPTED = "applying", "done", "failed", "interrupted"
-PENDING = "pending"
+APPLYING, DONE, FAILED, INTERRUPTED, RESUMED = "applying", "done", "failed", "interrupted", "resumed"
+PENDING, REFUSED = "pending", "refused"
 
 
 @dataclass(slots=True)
 class NodeState:
-    """How far one node got: pending, done, failed; ``error`` says why it did not get further."""
+    """How far one node got: pending, done, failed, refused; ``error`` says why it did not get further."""
 
     identity: str | None
     status: str = PENDING
@@ -71,21 +70,44 @@ class Entry:
         self.save()
 
     @property
+    def not_done(self) -> list[str]:
+        """Nodes of which nobody knows that they got to the end."""
+        return [name for name, state in self.nodes.items() if state.status != DONE]
+
+    @property
     def is_half_done(self) -> bool:
         """Whether it was cut short: interrupted, or its process died in the middle."""
         if self.status != APPLYING:
             return self.status == INTERRUPTED
-        return self.controller == platform.node() and not store.lives(self.pid)
+        return bool(self.not_done) and self.controller == platform.node() and not store.lives(self.pid)
 
 
-def begin(what: str, plan: Plan, identities: Mapping[str, str | None], undoes: str | None = None) -> Entry:
-    """A new entry, on disk before this returns."""
-    stamp = f"{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(2)}"
+def begin(
+    what: str,
+    plan: Plan,
+    identities: Mapping[str, str | None],
+    undoes: str | None = None,
+    settled: Mapping[str, str] | None = None,
+) -> Entry:
+    """A new entry, on disk before this returns. ``settled``: nodes without a change, and why if refused."""
     touched = dict.fromkeys(change.node for change in plan.changes)
     nodes = {name: NodeState(identities.get(name)) for name in touched}
-    entry = Entry(stamp, what, store.utc_now(), nodes, plan, undoes=undoes)
+    for name, reason in (settled or {}).items():
+        nodes.setdefault(name, NodeState(identities.get(name), REFUSED if reason else DONE, reason))
+    entry = Entry(_new_id(), what, store.utc_now(), nodes, plan, undoes=undoes)
     entry.save()
     return entry
+
+
+def _new_id() -> str:
+    """Ids sort by time, in a zone without summer time, down to a fraction of a second."""
+    while True:
+        second, fraction = divmod(time.time(), 1)
+        stamp = time.strftime("%Y%m%d-%H%M%S", time.gmtime(second))
+        new = f"{stamp}-{int(fraction * 0x10000):04x}"
+        if not (_folder() / f"{new}.json").exists():
+            return new
+        time.sleep(0.001)
 
 
 def entries() -> list[Entry]:
@@ -94,13 +116,34 @@ def entries() -> list[Entry]:
     return [entry for entry in found if entry is not None]
 
 
-def entry(named: str | None) -> Entry:
-    """The entry of that id (or its beginning), without one the newest that is not undone."""
+def undone(entry: Entry, known: Sequence[Entry]) -> set[str]:
+    """Nodes on which it was taken back, and that was not taken back in turn."""
+    gone: set[str] = set()
+    for later in known:
+        if later.undoes == entry.id and later.id > entry.id:
+            ended = {name for name, state in later.nodes.items() if state.status in {DONE, REFUSED}}
+            gone |= ended - undone(later, known)
+    return gone
+
+
+def cut_short(known: Sequence[Entry]) -> list[Entry]:
+    """Entries that ended in the middle and that nobody has put right since, one way or the other."""
+    by_id = {entry.id: entry for entry in known}
+
+    def is_open(entry: Entry) -> bool:
+        target = by_id.get(entry.undoes or "")
+        settled = undone(entry, known) | (undone(target, known) if target else set())
+        return not settled.issuperset(entry.not_done)
+
+    return [entry for entry in known if entry.is_half_done and is_open(entry)]
+
+
+def entry(named: str | None, among: Container[str] | None = None) -> Entry:
+    """The entry of that id (or its beginning); without one the newest that is in force on these nodes."""
     known = entries()
     if named is None:
-        undone = {e.undoes for e in known if e.status == DONE}
-        # an undo that went through is not what a bare `undo` means: that would be redo, which has to be named
-        found = next((e for e in known if e.id not in undone and not (e.undoes and e.status == DONE)), None)
+        # an undo is not what a bare `undo` means: that would be redo, which has to be named
+        found = next((e for e in known if not e.undoes and _in_force(e, known, among)), None)
         if found is None:
             raise ClusterError("there is nothing to undo", hint="maccluster undo --list")
         return found
@@ -108,9 +151,13 @@ def entry(named: str | None) -> Entry:
     if len(matches) == 1:
         return matches[0]
     what = "is no change in the journal" if not matches else "fits several changes"
-    raise ClusterError(
-        f"{named!r} {what}{did_you_mean(named, (e.id for e in known))}", hint="maccluster undo --list"
-    )
+    near = did_you_mean(named, (e.id for e in known)) if not matches else ""
+    raise UsageError(f"{named!r} {what}{near}", hint="maccluster undo --list")
+
+
+def _in_force(entry: Entry, known: Sequence[Entry], among: Container[str] | None) -> bool:
+    gone = undone(entry, known)
+    return any(name not in gone and (among is None or name in among) for name in entry.nodes)
 
 
 def _folder() -> Path:

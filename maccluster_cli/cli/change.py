@@ -78,7 +78,7 @@ def settle(
     except KeyboardInterrupt:
         ui.half_done(session.screen, [story.report.entry])
         raise
-    ui.report(session.screen, done)
+    ui.report(session.screen, todo, done)
     if session.screen.look.json:
         session.screen.data(ui.report_json(todo, done))
     return silent or done.code

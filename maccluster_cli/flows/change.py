@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from maccluster_cli import journal, store
-from maccluster_cli.errors import FAILED, UNREACHABLE, ClusterError
+from maccluster_cli.errors import FAILED, UNREACHABLE, ClusterError, UnreachableError
 from maccluster_cli.flows.look import MACHINES, View, facts_of, reads
 from maccluster_cli.plan import back, commands, plan
 from maccluster_cli.transport import guard, lock
@@ -42,6 +41,8 @@ class Proposal:
     plan: Plan
     refused: tuple[Kept, ...] = ()
     unknown: tuple[Kept, ...] = ()
+    final: frozenset[str] = frozenset()  # settings in the plan that no undo brings back
+    settled: Mapping[str, str] = field(default_factory=dict)  # of an undo: nodes without a change, and why
 
     @property
     def unreachable(self) -> tuple[View, ...]:
@@ -57,7 +58,7 @@ class Ended:
     done: tuple[Change, ...] = ()
     left: tuple[Change, ...] = ()
     error: ClusterError | None = None
-    said: tuple[str, ...] = ()
+    said: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # by setting, of those that are left
 
 
 @dataclass(slots=True)
@@ -98,7 +99,12 @@ def propose(subjects: Sequence[Subject], views: Sequence[View], wishes: Wishes) 
         have = {s.name: view.facts[s.name] for s in settings if s.name in view.facts}
         want = _aims(settings, view, wishes(view), have, (refused, unknown))
         changes += plan(settings, {view.node.name: have}, {view.node.name: want}).changes
-    return Proposal(tuple(views), Plan(tuple(changes)), tuple(refused), tuple(unknown))
+    final = _irreversible(subjects) & {change.setting for change in changes}
+    return Proposal(tuple(views), Plan(tuple(changes)), tuple(refused), tuple(unknown), final)
+
+
+def _irreversible(subjects: Sequence[Subject]) -> frozenset[str]:
+    return frozenset(s.name for subject in subjects for s in subject.settings if not s.reversible)
 
 
 def settings_of(subjects: Sequence[Subject], view: View) -> tuple[Setting, ...]:
@@ -155,11 +161,11 @@ class Application:
         self._views = {view.node.name: view for view in proposal.views if not view.error}
         self._confirm_within_s = confirm_within_s
         identities = {name: view.identity for name, view in self._views.items()}
-        self.report = Report(journal.begin(what, proposal.plan, identities, undoes))
+        self.report = Report(journal.begin(what, proposal.plan, identities, undoes, proposal.settled))
 
     def run(self) -> Report:
         """Apply and verify everywhere. A failure on one node hides no other; Ctrl-C leaves a way back."""
-        nodes = [node for node in self._fleet.nodes if node.name in self.report.entry.nodes]
+        nodes = [node for node in self._fleet.nodes if self._mine(node.name)]
         canary = nodes[:1] if self._is_risky(None) and len(nodes) > 1 else []
         try:
             if canary and any(ended.error or ended.left for ended in self._on(canary)):
@@ -206,29 +212,35 @@ class Application:
         return ended
 
     def _plain(self, door: Transport, view: View, writes: Sequence[Command]) -> Ended:
-        replies = self._locked(door, [*writes, *reads(self._subjects, _PATIENCE_S), lock.give()])
-        return self._judged(view, replies, writes)
+        after = [*reads(self._subjects, _PATIENCE_S), lock.give()]
+        replies = self._locked(door, [*writes, *after])
+        said = replies[: len(writes)]
+        if any(reply and reply.command.vital and reply.code for reply in said):  # nothing after it was run
+            replies = ask(door, after, patience_s=_PATIENCE_S)
+        return self._judged(view, replies, said)
 
     def _risky(self, door: Transport, view: View, writes: Sequence[Command]) -> Ended:
         """The node reverts by itself unless a *new* connection finds it and says that all is well."""
         system = str(view.facts.get("os.system"))
-        home = commands(settings_of(self._subjects, view), back(self._plan), view.node.name)
+        home = (*commands(settings_of(self._subjects, view), back(self._plan), view.node.name), lock.give())
         armed = guard.arm(home, self._confirm_within_s, system)
-        self._locked(door, [*armed, *writes], tied=False)
-        return self._confirmed(view, writes, system)
+        replies = self._locked(door, [*armed, *writes], tied=False)
+        return self._confirmed(view, replies[len(armed) :], system)
 
-    def _confirmed(self, view: View, writes: Sequence[Command], system: str) -> Ended:
-        wanted = [*reads(self._subjects, _PATIENCE_S), *guard.disarm(system), lock.give()]
+    def _confirmed(self, view: View, said: Sequence[Reply | None], system: str) -> Ended:
         fresh = self._fleet.fresh(view.node)
+        home = f"it goes back by itself within {self._confirm_within_s} s"
         try:
-            looked = ask(fresh, wanted[: -1 - len(guard.disarm(system))], patience_s=_PATIENCE_S)
-            ended = self._judged(view, looked, writes)
+            ended = self._judged(view, ask(fresh, reads(self._subjects, _PATIENCE_S)), said)
             if ended.left:
-                return ended  # not confirmed: it goes back by itself
-            ask(fresh, [*guard.disarm(system), lock.give()], patience_s=_PATIENCE_S)
-        except ClusterError as error:
-            text = f"not reachable after the change; it goes back by itself within {self._confirm_within_s} s"
-            raise ClusterError(f"{text} ({error.message})", node=view.node.name, code=UNREACHABLE) from error
+                left = ", ".join(change.setting for change in ended.left)
+                raise ClusterError(f"not taken: {left}; {home}", node=view.node.name)
+            confirmed = ask(fresh, [*guard.disarm(system), lock.give()])[0]
+            if confirmed is None or confirmed.code != 0:
+                raise ClusterError("it was confirmed too late, and went back by itself", node=view.node.name)
+        except UnreachableError as error:
+            text = f"not reachable after the change; {home} ({error.message})"
+            raise ClusterError(text, node=view.node.name, code=UNREACHABLE) from error
         finally:
             fresh.close()
         return ended
@@ -241,19 +253,22 @@ class Application:
             replies = ask(door, [lock.take(mine), *then], tied=tied, patience_s=_PATIENCE_S)
             first = replies[0]
             if first is None or first.code is None:
-                raise ClusterError(
-                    "the connection was lost while it was changed", node=door.node.name, code=UNREACHABLE
-                )
+                raise _lost(door.node.name)
             if first.code == 0:
                 return replies[1:]
             holder = lock.held_by(first)
             if attempt or holder is None or not _is_gone(holder):
                 raise _locked_by(door.node.name, holder)
-            ask(door, [lock.give()])
+            broken = ask(door, [lock.break_(holder)])[0]
+            if broken and broken.code == lock.REVERTING:
+                raise _reverting(door.node.name, holder)
         raise AssertionError  # the second attempt returned or raised
 
-    def _judged(self, view: View, replies: Sequence[Reply | None], writes: Sequence[Command]) -> Ended:
+    def _judged(self, view: View, replies: Sequence[Reply | None], said: Sequence[Reply | None]) -> Ended:
+        """Compare what was read back with the plan; an answer that never came proves nothing either way."""
         name = view.node.name
+        if any(reply and reply.code is None for reply in replies):
+            raise _lost(name)
         facts = facts_of(self._subjects, view.node, replies)
         settings = settings_of(self._subjects, view)
         mine = self._mine(name)
@@ -264,35 +279,55 @@ class Application:
             name,
             done=tuple(change for change in mine if change.setting not in missed),
             left=left.changes,
-            said=_complaints(replies[: len(writes)]) if left else (),
+            said=self._heard(settings, mine, said, missed),
         )
+
+    @staticmethod
+    def _heard(
+        settings: Sequence[Setting], mine: Sequence[Change], said: Sequence[Reply | None], missed: set[str]
+    ) -> dict[str, tuple[str, ...]]:
+        """What the commands of each setting that is left had to say."""
+        writes = {setting.name: setting.write for setting in settings}
+        replies = iter(said)
+        words = {
+            c.setting: _complaints([next(replies, None) for _ in writes[c.setting](c.have, c.want)])
+            for c in mine
+        }
+        return {name: lines for name, lines in words.items() if name in missed and lines}
 
 
 def undoing(entry: journal.Entry, subjects: Sequence[Subject], views: Sequence[View]) -> Proposal:
     """The way back to what ``entry`` found: the same plan with its ends swapped, from what is now."""
-    irreversible = {s.name for subject in subjects for s in subject.settings if not s.reversible}
-    home = back(entry.plan)
-    wanted: dict[str, dict[str, Any]] = {}
-    refused: list[Kept] = []
-    for change in home.changes:
-        if change.setting in irreversible:
-            refused.append(Kept(change.node, change.setting, "cannot be taken back"))
-        else:
-            wanted.setdefault(change.node, {})[change.setting] = change.want
+    final = _irreversible(subjects)
+    home = back(entry.plan).changes
     changes: list[Change] = []
+    refused: list[Kept] = []
+    settled: dict[str, str] = {}
     for view in views:
         name = view.node.name
-        if view.error or name not in wanted:
+        if view.error:
             continue
+        mine = [change for change in home if change.node == name]
         if (was := entry.nodes[name].identity) != view.identity:
-            refused += [
-                Kept(name, s, f"another machine now ({view.identity}, not {was})") for s in wanted[name]
-            ]
+            settled[name] = f"another machine now ({view.identity}, not {was})"
+            refused += [Kept(name, change.setting, settled[name]) for change in mine]
             continue
-        changes += plan(
-            tuple(reversed(settings_of(subjects, view))), {name: view.facts}, {name: wanted[name]}
-        ).changes
-    return Proposal(tuple(views), Plan(tuple(changes)), tuple(refused))
+        refused += [Kept(name, c.setting, "cannot be taken back") for c in mine if c.setting in final]
+        want = {change.setting: change.want for change in mine if change.setting not in final}
+        todo = plan(tuple(reversed(settings_of(subjects, view))), {name: view.facts}, {name: want}).changes
+        changes += todo
+        if not todo:
+            settled[name] = ""
+    return Proposal(tuple(views), Plan(tuple(changes)), tuple(refused), settled=settled)
+
+
+def resumed(entries: Sequence[journal.Entry], what: str, views: Sequence[View]) -> None:
+    """Note that what was cut short has been gone on with, where all of its nodes are as wished by now."""
+    answered = {view.node.name for view in views if not view.error}
+    for entry in entries:
+        if entry.what == what and answered.issuperset(entry.nodes):
+            entry.status = journal.RESUMED
+            entry.save()
 
 
 def _facts(subjects: Sequence[Subject], node: Node, replies: Sequence[Reply | None]) -> dict[str, Any]:
@@ -306,8 +341,15 @@ def _complaints(replies: Sequence[Reply | None]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(lines))[:4]
 
 
+def _lost(node: str) -> ClusterError:
+    text = "the connection was lost while it was changed, so how far it got is not known"
+    return ClusterError(text, node=node, hint=f"maccluster tune --check --nodes {node}", code=UNREACHABLE)
+
+
 def _is_gone(holder: lock.Holder) -> bool:
-    return holder.controller == platform.node() and not store.lives(holder.pid)
+    """Names of machines repeat, ids of the journal do not: only a lock of ours is known to be dead."""
+    ours = {entry.id for entry in journal.entries()}
+    return holder.what.rpartition(" ")[2] in ours and not store.lives(holder.pid)
 
 
 def _locked_by(node: str, holder: lock.Holder | None) -> ClusterError:
@@ -317,6 +359,11 @@ def _locked_by(node: str, holder: lock.Holder | None) -> ClusterError:
         who = f"{holder.user} on {holder.controller} changes it since {holder.since}: {holder.what}"
     hint = f"wait, or when that is over for sure: maccluster run --nodes {node} -- rm -rf {lock.PATH}"
     return ClusterError(who, node=node, hint=hint)
+
+
+def _reverting(node: str, holder: lock.Holder) -> ClusterError:
+    text = f"{holder.what} was cut short there, and the node takes it back by itself"
+    return ClusterError(text, node=node, hint=f"wait until {lock.PATH} is gone there, two minutes at most")
 
 
 def _no_sudo(node: str) -> ClusterError:

@@ -39,13 +39,10 @@ def check(nodes: Sequence[Node]) -> None:
     known = names()
     for node in nodes:
         for name, wish in node.tune.items():
-            if advice := folk.advice(name, wish):
-                if name not in known:
-                    raise UsageError(f"tune.{name}: {advice.truth}", node=node.name, hint=advice.instead)
-            elif name not in {*known, ON_TOP}:
-                near = did_you_mean(name, known)
-                raise UsageError(
-                    f"tune.{name}: there is no such setting{near}",
-                    node=node.name,
-                    hint="maccluster tune --list",
-                )
+            advice = folk.advice(name, wish)
+            if advice and (name not in known or isinstance(wish, str)):  # numbers are judged node by node
+                text = f'tune.{name}: people advise: "{advice.claim.rstrip(".")}". {advice.truth}'
+                raise UsageError(text.rstrip("."), node=node.name, hint=advice.instead)
+            if not advice and name not in {*known, ON_TOP}:
+                text = f"tune.{name}: there is no such setting{did_you_mean(name, known)}"
+                raise UsageError(text, node=node.name, hint="maccluster tune --list")

@@ -1,28 +1,43 @@
-"""A lock on a node: a folder that only one controller can make, with who, when and what inside. Pure."""
+"""A lock on a node: a link that only one controller can make, and that says who, when and what. Pure.
+
+A symbolic link is made together with its text in one step, so a controller that dies never leaves a lock
+of which nobody knows the owner. It points nowhere and nothing follows it.
+"""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
+from maccluster_cli.transport.guard import FOLDER
 from maccluster_cli.values import Command, Reply
 
 PATH = "/tmp/maccluster.lock"  # noqa: S108  # one for all users of the node; macOS empties it at boot
 HELD = 75  # EX_TEMPFAIL of sysexits: try again later
-_TAKE = 'mkdir "$1" 2>/dev/null || { cat "$1/who" 2>/dev/null; exit 75; }; printf "%s\\n" "$2" >"$1/who"'
+REVERTING = 76
+_LINE = re.compile(r"([^\t]*)\t([^\t]*)\t(\d{1,9})\t([^\t]*)\t([^\t]*)\t(\d{1,9})", re.ASCII)
+_TAKE = 'ln -s "$2\t$PPID" "$1" 2>/dev/null || { readlink "$1"; exit 75; }'
+# A script outlives its dead controller by two seconds at most; a revert that waits will change the node.
+_BREAK = (
+    '[ ! -e "$4/armed" ] && [ ! -e "$4/reverting" ] || exit 76; '
+    'i=0; while kill -0 "$3" 2>/dev/null && [ $i -lt 30 ]; do sleep 0.1; i=$((i+1)); done; '
+    '[ "$(readlink "$1")" != "$2" ] || rm -f "$1"'
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Holder:
-    """Who holds a lock, in five fields: user, controller, process there, since when, for what."""
+    """Who holds a lock: user, controller, process there, since when, for what; and the shell on the node."""
 
     user: str
     controller: str
     pid: int
     since: str
     what: str
+    shell: int = 0
 
     def line(self) -> str:
-        """The one line that stands in the lock."""
+        """What a lock says; the node adds the number of its shell."""
         return "\t".join((self.user, self.controller, str(self.pid), self.since, self.what))
 
 
@@ -36,9 +51,17 @@ def give() -> Command:
     return Command(("rm", "-rf", PATH))
 
 
+def break_(holder: Holder) -> Command:
+    """Take it from a holder that is dead, unless it has changed hands; REVERTING where a revert waits."""
+    return Command(
+        ("sh", "-c", _BREAK, "sh", PATH, f"{holder.line()}\t{holder.shell}", str(holder.shell), FOLDER)
+    )
+
+
 def held_by(reply: Reply) -> Holder | None:
     """Who was faster, out of the reply to ``take``; None where the lock was ours or says nothing readable."""
-    fields = reply.text.strip().split("\t")
-    if reply.code != HELD or len(fields) != 5 or not fields[2].isdecimal():  # noqa: PLR2004
+    found = _LINE.fullmatch(reply.text.rstrip("\n")) if reply.code == HELD else None
+    if found is None:
         return None
-    return Holder(fields[0], fields[1], int(fields[2]), fields[3], fields[4])
+    user, controller, pid, since, what, shell = found.groups()
+    return Holder(user, controller, int(pid), since, what, int(shell))

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from maccluster_cli.errors import ClusterError
+from maccluster_cli.journal import cut_short, undone
 from maccluster_cli.nodeset import fold
 from maccluster_cli.ui.screen import Screen
 
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
 
 def proposal(screen: Screen, todo: Proposal, with_sudo: Mapping[str, Sequence[Command]]) -> None:
     """What would change, what would not and why, and every command that needs sudo."""
-    for line in _changes(todo.plan.changes):
+    for line in _changes(todo.plan.changes, todo.final):
         screen.say(f"  ~ {line}")
     for mark, notes in (("!", todo.refused), ("?", todo.unknown)):
         for line in _kept(notes):
@@ -43,9 +45,11 @@ def as_json(todo: Proposal) -> dict[str, Any]:
     }
 
 
-def report(screen: Screen, done: Report) -> None:
+def report(screen: Screen, todo: Proposal, done: Report) -> None:
     """Node by node how it ended, and the way back."""
-    for names, text in _grouped((ended.node, _ending(ended)) for ended in done.nodes):
+    ends = [(ended.node, _ending(ended)) for ended in done.nodes]
+    ends += [(view.node.name, "not reached, and not changed") for view in todo.unreachable]
+    for names, text in _grouped(ends):
         screen.say(f"{fold(names)}: {text}")
     for ended in done.nodes:
         _failure(screen, ended)
@@ -60,7 +64,7 @@ def report_json(todo: Proposal, done: Report) -> dict[str, Any]:
             "status": "failed" if ended.error or ended.left else "done",
             "error": ended.error.message if ended.error else None,
             "left": list(ended.left),
-            "said": list(ended.said),
+            "said": dict(ended.said),
         }
         for ended in done.nodes
     ]
@@ -70,32 +74,26 @@ def report_json(todo: Proposal, done: Report) -> dict[str, Any]:
 def half_done(screen: Screen, entries: Sequence[Entry]) -> None:
     """What an earlier call left in the middle."""
     for entry in entries:
+        onward = f"{entry.what} {entry.undoes}" if entry.undoes else entry.what
         screen.warn(
-            f"{entry.what} {entry.id} of {entry.when} was cut short on {fold(entry.nodes)}: "
-            f"put it back with maccluster undo {entry.id}, or go on with maccluster {entry.what}"
+            f"{_what(entry)} {entry.id} of {entry.when} was cut short on {fold(entry.not_done)}: "
+            f"put it back with maccluster undo {entry.id}, or go on with maccluster {onward}"
         )
 
 
 def history(screen: Screen, entries: Sequence[Entry]) -> None:
     """The journal, newest first."""
     if screen.look.json:
-        screen.data({"entries": [_entry(entry) for entry in entries]})
+        screen.data({"entries": [_entry(entry, entries) for entry in entries]})
         return
     rows = [
-        (
-            e.id,
-            e.when,
-            _what(e),
-            "cut short" if e.is_half_done else e.status,
-            fold(e.nodes),
-            str(len(e.plan.changes)),
-        )
+        (e.id, e.when, _what(e), _status(e, entries), fold(e.nodes), str(len(e.plan.changes)))
         for e in entries
     ]
     screen.table(("id", "when", "what", "status", "nodes", "changes"), rows)
 
 
-def _entry(entry: Entry) -> dict[str, Any]:
+def _entry(entry: Entry, known: Sequence[Entry]) -> dict[str, Any]:
     return {
         "id": entry.id,
         "when": entry.when,
@@ -103,16 +101,25 @@ def _entry(entry: Entry) -> dict[str, Any]:
         "undoes": entry.undoes,
         "status": entry.status,
         "half_done": entry.is_half_done,
+        "undone": sorted(undone(entry, known)),
         "nodes": entry.nodes,
         "changes": list(entry.plan.changes),
     }
+
+
+def _status(entry: Entry, known: Sequence[Entry]) -> str:
+    gone = undone(entry, known)
+    if gone.issuperset(entry.nodes):
+        return "undone"
+    status = "cut short" if entry in cut_short(known) else entry.status
+    return f"{status}, undone on {fold(gone)}" if gone else status
 
 
 def _what(entry: Entry) -> str:
     return f"undo of {entry.undoes}" if entry.undoes else entry.what
 
 
-def _changes(changes: Sequence[Change]) -> Iterator[str]:
+def _changes(changes: Sequence[Change], final: Container[str]) -> Iterator[str]:
     groups: dict[tuple[str, str], list[str]] = {}
     for change in changes:
         groups.setdefault((change.setting, f"{_value(change.have)} → {_value(change.want)}"), []).append(
@@ -120,7 +127,8 @@ def _changes(changes: Sequence[Change]) -> Iterator[str]:
         )
     width = max((len(setting) for setting, _ in groups), default=0)
     for (setting, step), names in groups.items():
-        yield f"{setting:<{width}}  {step}  {fold(names)}"
+        once = " (cannot be undone)" if setting in final else ""
+        yield f"{setting:<{width}}  {step}{once}  {fold(names)}"
 
 
 def _kept(notes: Sequence[Kept]) -> Iterator[str]:
@@ -156,16 +164,29 @@ def _ending(ended: Ended) -> str:
 def _failure(screen: Screen, ended: Ended) -> None:
     if ended.error:
         screen.error(ended.error)
-    for change in ended.left if not ended.error else ():
-        heard = f" (it said: {' / '.join(ended.said)})" if ended.said else ""
-        what = f"{change.setting} is {_value(change.have)} still, not {_value(change.want)}{heard}"
-        screen.warn(f"{ended.node}: {what}")
+        return
+    for change in ended.left:
+        said = ended.said.get(change.setting)
+        heard = f" (it said: {' / '.join(said)})" if said else ""
+        what = f"{change.setting} is {_value(change.have)}, not {_value(change.want)}{heard}"
+        hint = f"maccluster tune --check --nodes {ended.node}" if change is ended.left[-1] else ""
+        screen.error(ClusterError(what, node=ended.node, hint=hint))
 
 
-def _value(value: Any) -> str:
-    if value is None:
+def _value(value: Any, depth: int = 0) -> str:
+    """A value in a line: parts with slashes between, groups of named parts with bars."""
+    if value is None or value == "":
         return "unset"
-    return "/".join(_value(part) for part in value) if isinstance(value, tuple) else str(value)
+    if not isinstance(value, tuple):
+        return str(value)
+    if depth > 1:
+        return "=".join(map(str, value))
+    between = (
+        " | "
+        if any(isinstance(part, tuple) and part and isinstance(part[0], tuple) for part in value)
+        else "/"
+    )
+    return (", " if depth else between).join(_value(part, depth + 1) for part in value) or "none"
 
 
 def _count(number: int, word: str) -> str:

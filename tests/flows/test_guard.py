@@ -49,7 +49,7 @@ def test_confirmed_over_a_new_connection_it_stays(pair: Lab, tmp_path: Path, nam
     assert mtu(pair, name) == "9000"
     assert pair.exec(name, "test", "-e", f"{GUARD}/armed").returncode == 1
     assert pair.exec(name, "test", "-e", "/Library/LaunchDaemons/io.maccluster.revert.plist").returncode == 1
-    assert pair.exec(name, "test", "-e", "/tmp/maccluster.lock").returncode == 1
+    assert pair.exec(name, "test", "-L", "/tmp/maccluster.lock").returncode == 1
 
 
 @pytest.mark.parametrize("name", ["mini1", "mini2"])

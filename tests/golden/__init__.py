@@ -10,6 +10,9 @@ from pathlib import Path
 HERE = Path(__file__).parent
 _FIXED = (
     (re.compile(r"\d{8}-\d{6}-([a-z]+)-[0-9a-f]{4}"), r"RUN-\1"),
+    (re.compile(r"\d{8}-\d{6}-[0-9a-f]{4}"), "CHANGE"),
+    (re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ"), "WHEN"),
+    (re.compile(r"\([0-9a-f]{12}, not [0-9a-f]{12}\)"), "(ONE, not OTHER)"),
     (re.compile(r"SHA256:[A-Za-z0-9+/=]+"), "SHA256:FINGERPRINT"),
     (re.compile(r"\d{8}-\d{6}-\d+\.log"), "LOG"),
 )
