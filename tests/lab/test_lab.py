@@ -161,7 +161,7 @@ def test_the_profile_names_nodes_and_cables(lab: Lab, tmp_path: Path) -> None:
 def test_a_service_is_found_by_bonjour(lab: Lab) -> None:
     lab.advertise("mini2")
     ran = lab.exec("ctl", sys.executable, "-c", BROWSE)
-    assert ran.stdout.splitlines() == ["mini2._ssh._tcp.local."], ran.stderr
+    assert "mini2._ssh._tcp.local." in ran.stdout.splitlines(), ran.stderr
 
 
 def test_two_labs_live_side_by_side(lab: Lab, lab_factory: Callable[..., Lab]) -> None:
