@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
+from maccluster_cli import folk
 from maccluster_cli.values import Facts, Plan
 
 FAIL, WARN, NOTE = "fail", "warn", "note"
+SPREAD_S = 1.0
 SEVERITIES = (FAIL, WARN, NOTE)
 
 
@@ -40,3 +43,21 @@ def _sudo(node: str, facts: Facts) -> Iterator[Finding]:
         yield Finding("sudo.password", FAIL, node, text, "maccluster doctor --nodes NODES --sudoers")
     elif state is None:
         yield Finding("sudo.unknown", NOTE, node, "whether sudo works without a password could not be read")
+
+
+def clocks(offsets_s: Mapping[str, float]) -> Iterator[Finding]:
+    """Nodes whose clocks differ from each other, whoever is right: their logs cannot be laid side by side."""
+    if not offsets_s or max(offsets_s.values()) - min(offsets_s.values()) <= SPREAD_S:
+        return
+    middle = sorted(offsets_s.values())[(len(offsets_s) - 1) // 2]
+    for node, offset_s in offsets_s.items():
+        if abs(offset_s - middle) > SPREAD_S / 2:
+            text = f"its clock is {offset_s - middle:+.1f} s off the other nodes'"
+            yield Finding("clock.spread", WARN, node, text, "maccluster tune --nodes NODES")
+
+
+def advice(node: str, wishes: Mapping[str, Any]) -> Iterator[Finding]:
+    """Wishes of a profile that repeat what the web says and no system does."""
+    for name, wish in wishes.items():
+        if found := folk.advice(name, wish):
+            yield Finding(f"folk.{found.id}", WARN, node, f"tune.{name}: {found.truth}", found.instead)

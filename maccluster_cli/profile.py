@@ -65,6 +65,7 @@ class Job(Table):
     """What every job on this cluster shares; ``port`` 0 lets maccluster choose one that is free."""
 
     port: int = Field(default=0, ge=0, lt=65000)
+    open_files: int | None = Field(default=None, gt=255, le=2**24)
 
 
 class ProfileFile(Table):
@@ -126,6 +127,7 @@ def parse_profile(text: str, file: Path) -> Profile:
         connect_timeout_s=table.ssh.connect_timeout_s,
         command_timeout_s=table.ssh.command_timeout_s,
         first_port=table.job.port,
+        open_files=table.job.open_files,
         description=table.description,
     )
 

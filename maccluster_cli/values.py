@@ -158,6 +158,7 @@ class Profile:
     connect_timeout_s: float = 5.0
     command_timeout_s: float = 10.0
     first_port: int = 0
+    open_files: int | None = None  # `ulimit -n` of every rank; None leaves what the login gives
     description: str = ""
 
 

@@ -32,7 +32,7 @@ RANK = {
     "remember": 8,
     "journal": 8,
     "folk": 3,
-    "advise": 3,
+    "advise": 4,
     "flows": 9,
     "ui": 10,
     "session": 11,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from maccluster_cli.advise import FAIL, Finding, findings
+from maccluster_cli.advise import FAIL, Finding, advice, clocks, findings
 from maccluster_cli.errors import ClusterError
 from maccluster_cli.flows import change, tune
 from maccluster_cli.flows.look import View
@@ -47,6 +47,10 @@ def examine(fleet: Fleet, timeout_s: float) -> Report:
         for finding in findings(view.node.name, view.facts, pending.plan, _notes(view))
     ]
     found += [Finding("tune.refused", FAIL, k.node, f"{k.setting}: {k.reason}") for k in _asked(pending)]
+    offsets = {
+        v.node.name: v.facts["clock.offset_s"] for v in views if v.facts.get("clock.offset_s") is not None
+    }
+    found += [*clocks(offsets), *(f for view in views for f in advice(view.node.name, view.node.tune))]
     errors = tuple(view.error for view in views if view.error)
     return Report(views, tuple(found), errors)
 

@@ -76,11 +76,14 @@ class Job:
         folders: Mapping[str, str],
         keeper: Keeper,
         on_event: Callable[[Sequence[Rank], int, Mapping[str, Any]], None],
+        *,
+        open_files: int | None = None,
     ) -> None:
         self.ranks = [Rank(launch) for launch in launches]
         self._fleet = fleet
         self._folders = folders
         self._keeper = keeper
+        self._open_files = open_files
         self._on_event = on_event
         self._told: queue.Queue[Told] = queue.Queue()
         self._failed_at: float | None = None
@@ -125,7 +128,7 @@ class Job:
 
     def _followed(self, launch: Launch, node: Any) -> Told:
         lines = _Events(launch.rank, self._told, self._keeper)
-        stream = self._fleet.door(node).open(lay.start(launch, self._folders[launch.node]))
+        stream = self._fleet.door(node).open(lay.start(launch, self._folders[launch.node], self._open_files))
         try:
             code = stream.pump(lines.out, lines.err)
         finally:

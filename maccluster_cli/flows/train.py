@@ -23,6 +23,7 @@ Watch = Callable[[Sequence[Rank], int, Mapping[str, Any]], None]
 _KILLED = 128
 _PEER_LOST = 69  # of worker/fault.py, which travels apart from us
 _EXITS = {
+    71: "may not open as many files as job.open_files wants",
     78: "refused to start",
     65: "the training diverged",
     _PEER_LOST: "lost its peers",
@@ -90,6 +91,7 @@ class Training:
         self._fleet = fleet
         self._cables = profile.cables
         self._first_port = profile.first_port
+        self._open_files = profile.open_files
         self._run = run
         self._nodes = placement.order(fleet.nodes, profile.cables)
         self._settings = recipe.for_worker()
@@ -136,7 +138,7 @@ class Training:
                 self.result.note(event)
             on_event(ranks, rank, event)
 
-        job = Job(self._fleet, launches, ready.folders, self._run, noted)
+        job = Job(self._fleet, launches, ready.folders, self._run, noted, open_files=self._open_files)
         try:
             job.run()
         finally:

@@ -12,6 +12,7 @@ from maccluster_cli.values import Launch, Node
 
 # a Mac mini sleeps after a minute without a user; this holds it awake as long as the rank lives
 _AWAKE = "/usr/bin/caffeinate"
+NO_FILES = 71  # EX_OSERR: the rank may not open as many files as the profile wants
 NO_FOLDER = 73  # EX_CANTCREAT of sysexits
 
 
@@ -51,7 +52,7 @@ def path(place: str) -> str:
     return f'"$HOME"/{batch.quote(rest)}' if rest != place else batch.quote(place)
 
 
-def start(launch: Launch, folder: str) -> str:
+def start(launch: Launch, folder: str, open_files: int | None = None) -> str:
     """Start one rank in its folder. Its stdin is its lifeline: it ends when the controller goes."""
     files = [
         f"printf %s {batch.quote(content.decode())} >{batch.quote(name)}"
@@ -61,6 +62,7 @@ def start(launch: Launch, folder: str) -> str:
         (
             f"cd {batch.quote(folder)} || exit {NO_FOLDER}",
             *files,
+            *([f"ulimit -n {open_files} || exit {NO_FILES}"] if open_files else []),
             batch.env_words(launch.env.items()),
             f"if [ -x {_AWAKE} ]; then {_AWAKE} -i -s -w $$ </dev/null >/dev/null 2>&1 & fi",
             # told before Python runs, so that a rank can be stopped from its first moment on

@@ -73,3 +73,23 @@ def test_with_those_lines_tune_needs_nothing_more(
     assert ward.cli("tune", "-p", profile, "--check").returncode == 0
     assert ward.cli("undo", "-p", profile, "--yes").returncode == 0
     ward.exec("mini2", "sh", "-c", f"cat >{policy}; chmod 440 {policy}", input=before, check=True)
+
+
+def test_clocks_are_compared_with_each_other(
+    ward: Lab, ask: Callable[..., subprocess.CompletedProcess[str]]
+) -> None:
+    ward.set_state("mini2", "sntp/offset", "+7.250000")
+    done = ask()
+    ward.set_state("mini2", "sntp/offset", "+0.010000")
+    assert "WARN clock.spread  mini2: its clock is +7.2 s off the other nodes'" in done.stdout
+
+
+def test_folk_advice_in_a_profile_is_a_finding(
+    ask: Callable[..., subprocess.CompletedProcess[str]], tmp_path: Path
+) -> None:
+    file = tmp_path / "p.toml"
+    wish = "[defaults.tune.power]\nthermallevel = 1\n[nodes.mini1]"
+    file.write_text(file.read_text().replace("[nodes.mini1]", wish, 1))
+    done = ask()
+    assert "WARN folk." in done.stdout
+    assert "tune.power.thermallevel: " in done.stdout

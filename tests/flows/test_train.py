@@ -234,3 +234,17 @@ def test_a_full_disk_here_takes_no_result_away(lab: Lab, profile: Path, short: P
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["status"] == "done"
     assert "Traceback" not in done.stderr
+
+
+def test_ranks_may_open_as_many_files_as_the_profile_says(
+    lab: Lab, cli: Cli, profile: Path, started: Callable[..., Any], short: Path
+) -> None:
+    text = profile.read_text()
+    profile.write_text(text + "\n[job]\nopen_files = 4321\n")
+    started()
+    pid = _ranks(lab, "mini1")[-1]
+    assert "Max open files            4321 " in lab.exec("mini1", "cat", f"/proc/{pid}/limits").stdout
+    profile.write_text(text + "\n[job]\nopen_files = 16777216\n")
+    done = cli("train", str(short), "-n", "mini3")
+    assert done.returncode == 71
+    assert "error: mini3: rank 0 may not open as many files as job.open_files wants" in done.stderr
