@@ -14,8 +14,8 @@ PACKAGE = Path(__file__).parent.parent / "maccluster_cli"
 RANK = {
     "errors": 0,
     "values": 1,
-    "macos": 2,
-    "linux": 2,
+    "macos": 3,
+    "linux": 3,
     "pyenv": 2,
     "tomlplace": 2,
     "nodeset": 3,
@@ -32,6 +32,7 @@ RANK = {
     "remember": 8,
     "journal": 8,
     "folk": 3,
+    "sudo": 2,
     "advise": 4,
     "flows": 9,
     "ui": 10,

@@ -2,36 +2,9 @@
 
 from __future__ import annotations
 
-import re
-from typing import TYPE_CHECKING
-
+from maccluster_cli.sudo import granted
 from maccluster_cli.values import LINUX, Command, Fact
 
-if TYPE_CHECKING:
-    from maccluster_cli.values import Reply
-
 SUDO = Command(("sudo", "-n", "-l"), system=LINUX)
-_RULE = re.compile(r"^[ \t]*\((?:ALL|root)\b[^)\n]*\)[ \t]+((?:[A-Z]+:[ \t]*)*)([^\n]*)$", re.MULTILINE)
-
-
-def sudo(reply: Reply) -> str | None:
-    """What root does here without a password: "all", "list" (some commands) or "none".
-
-    Of several rules that fit, sudo takes the last: an ALL that wants a password takes back what stood before.
-    """
-    if reply.code is None:
-        return None
-    if "User root may run" in reply.text:
-        return "all"
-    told = "none"
-    for tags, commands in _RULE.findall(reply.text):
-        free = "NOPASSWD" in tags
-        if commands.strip() == "ALL":
-            told = "all" if free else "none"
-        elif free and told == "none":
-            told = "list"
-    return told
-
-
-FACTS = (Fact("sudo", SUDO, sudo),)
+FACTS = (Fact("sudo", SUDO, granted),)
 REPORTS = ("sudo",)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from maccluster_cli.macos.system import booted_at
 from maccluster_cli.macos.tuning.kernel import SYSCTL
+from maccluster_cli.sudo import granted
 from maccluster_cli.values import DARWIN, Command, Fact
 
 if TYPE_CHECKING:
@@ -31,7 +32,6 @@ LOG = Command(("sh", "-c", _SLEEPS), system=DARWIN)
 _LEVEL = re.compile(r"^\s*((?:Thermal|Performance) Warning Level = \d{1,3})\s*$", re.MULTILINE | re.ASCII)
 _READ = re.compile(r"^[1-9]\d{0,8} lines$", re.MULTILINE | re.ASCII)
 _STAMP = re.compile(r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d [+-]\d{4}$", re.MULTILINE | re.ASCII)
-_RULE = re.compile(r"^[ \t]*\((?:ALL|root)\b[^)\n]*\)[ \t]+((?:[A-Z]+:[ \t]*)*)([^\n]*)$", re.MULTILINE)
 
 
 def _said(pattern: str, yes: str) -> Any:
@@ -49,25 +49,6 @@ def thermal(reply: Reply) -> tuple[str, ...] | None:
     """Levels that were recorded; "Note: No ..." means that none was, not that the Mac is cool."""
     levels = tuple(_LEVEL.findall(reply.text))
     return levels if levels or "Note: No" in reply.text else None
-
-
-def sudo(reply: Reply) -> str | None:
-    """What root does here without a password: "all", "list" (some commands) or "none".
-
-    Of several rules that fit, sudo takes the last: an ALL that wants a password takes back what stood before.
-    """
-    if reply.code is None:
-        return None
-    if "User root may run" in reply.text:
-        return "all"
-    told = "none"
-    for tags, commands in _RULE.findall(reply.text):
-        free = "NOPASSWD" in tags
-        if commands.strip() == "ALL":
-            told = "all" if free else "none"
-        elif free and told == "none":
-            told = "list"
-    return told
 
 
 def sleeps(reply: Reply) -> tuple[str, ...] | None:
@@ -114,7 +95,7 @@ FACTS = (
     Fact("posture.stealth", STEALTH, _said(r"stealth mode (?:is )?(on|off|enabled|disabled)", "on")),
     Fact("posture.sip", INTEGRITY, _said(r"Protection status: (enabled|disabled)\b", "enabled")),
     Fact("thermal.notes", THERMAL, thermal),
-    Fact("sudo", SUDO, sudo),
+    Fact("sudo", SUDO, granted),
     Fact("raw.sleeps", LOG, sleeps),
 )
 REPORTS = (
