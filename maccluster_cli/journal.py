@@ -174,7 +174,7 @@ def _read(file: Path) -> Entry | None:
         nodes = {name: NodeState(**state) for name, state in fields.pop("nodes").items()}
         fields.pop("schema")
         return Entry(nodes=nodes, plan=Plan(changes), **fields)
-    except (OSError, ValueError, TypeError, KeyError):
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):
         return None
 
 

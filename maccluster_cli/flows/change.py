@@ -256,6 +256,9 @@ class Application:
                 raise _lost(door.node.name)
             if first.code == 0:
                 return replies[1:]
+            if first.code != lock.HELD:
+                said = " / ".join(_complaints([first]))
+                raise ClusterError(f"it cannot be locked ({said})", node=door.node.name)
             holder = lock.held_by(first)
             if attempt or holder is None or not _is_gone(holder):
                 raise _locked_by(door.node.name, holder)

@@ -13,10 +13,13 @@ from maccluster_cli.transport.guard import FOLDER
 from maccluster_cli.values import Command, Reply
 
 PATH = "/tmp/maccluster.lock"  # noqa: S108  # one for all users of the node; macOS empties it at boot
-HELD = 75  # EX_TEMPFAIL of sysexits: try again later
+HELD = 75  # EX_TEMPFAIL of sysexits: try again later; 73, EX_CANTCREAT, where no lock can be made
 REVERTING = 76
 _LINE = re.compile(r"([^\t]*)\t([^\t]*)\t(\d{1,9})\t([^\t]*)\t([^\t]*)\t(\d{1,9})", re.ASCII)
-_TAKE = 'ln -s "$2\t$PPID" "$1" 2>/dev/null || { readlink "$1"; exit 75; }'
+_TAKE = (
+    '[ ! -d "$1" ] || exit 75; e=$(ln -s "$2\t$PPID" "$1" 2>&1) && exit 0; '
+    'readlink "$1" && exit 75; printf "%s\\n" "$e" >&2; exit 73'
+)
 # A script outlives its dead controller by two seconds at most; a revert that waits will change the node.
 _BREAK = (
     '[ ! -e "$4/armed" ] && [ ! -e "$4/reverting" ] || exit 76; '

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from maccluster_cli.errors import ClusterError
@@ -111,7 +111,7 @@ def _status(entry: Entry, known: Sequence[Entry]) -> str:
     gone = undone(entry, known)
     if gone.issuperset(entry.nodes):
         return "undone"
-    status = "cut short" if entry in cut_short(known) else entry.status
+    status = "cut short" if entry in cut_short(known) else entry.status if entry.not_done else "done"
     return f"{status}, undone on {fold(gone)}" if gone else status
 
 
@@ -132,8 +132,9 @@ def _changes(changes: Sequence[Change], final: Container[str]) -> Iterator[str]:
 
 
 def _kept(notes: Sequence[Kept]) -> Iterator[str]:
-    for names, text in _grouped((note.node, f"{note.setting}: {note.reason}") for note in notes):
-        yield f"{text}  {fold(names)}"
+    by_setting = _grouped((note.node, (note.setting, note.reason)) for note in notes)
+    for settings, (names, reason) in _grouped((s, (tuple(names), r)) for names, (s, r) in by_setting):
+        yield f"{', '.join(settings)}: {reason}  {fold(names)}"
 
 
 def _sudo(with_sudo: Mapping[str, Sequence[Command]]) -> Iterator[str]:
@@ -146,11 +147,12 @@ def _sudo(with_sudo: Mapping[str, Sequence[Command]]) -> Iterator[str]:
         yield f"    {line}  {fold(names)}"
 
 
-def _grouped(pairs: Any) -> list[tuple[list[str], str]]:
-    groups: dict[str, list[str]] = {}
-    for node, text in pairs:
-        groups.setdefault(text, []).append(node)
-    return [(names, text) for text, names in groups.items()]
+def _grouped(pairs: Iterable[tuple[str, Any]]) -> list[tuple[list[str], Any]]:
+    """Names by what they have in common, in the order in which that came up."""
+    groups: dict[Any, list[str]] = {}
+    for name, common in pairs:
+        groups.setdefault(common, []).append(name)
+    return [(names, common) for common, names in groups.items()]
 
 
 def _ending(ended: Ended) -> str:

@@ -19,6 +19,8 @@ LOCK = "/tmp/maccluster.lock"
 class Floor:
     """What a test of the change story needs at hand."""
 
+    root = str(ROOT)
+
     def __init__(self, lab: Lab, folder: Path) -> None:
         folder.chmod(0o755)
         self.lab = lab
@@ -41,11 +43,13 @@ class Floor:
         """Run the command line; nobody sits at its stdin."""
         return self.lab.cli(*argv, env=self.env, **{"stdin": subprocess.DEVNULL, **options})
 
-    def start(self, *argv: str, module: str = "maccluster_cli") -> subprocess.Popen[str]:
+    def start(self, *argv: str) -> subprocess.Popen[str]:
         """Start the command line and do not wait."""
-        words = (sys.executable, "-m", module, *argv)
         options = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-        return self.lab.popen("ctl", *words, env=self.env, cwd=str(ROOT), **options)
+        return self.lab.popen("ctl", *self.words(*argv), env=self.env, cwd=self.root, **options)
+
+    def words(self, *argv: str, module: str = "maccluster_cli") -> tuple[str, ...]:
+        return (sys.executable, "-m", module, *argv)
 
     def wish(self, text: str, node: str = "") -> None:
         """Add lines to what the profile wants of all nodes, or of one."""

@@ -81,3 +81,23 @@ def test_a_reboot_in_the_middle_still_goes_back(pair: Lab, tmp_path: Path) -> No
     assert (
         pair.exec("mini1", "test", "-e", "/Library/LaunchDaemons/io.maccluster.revert.plist").returncode == 1
     )
+
+
+def test_a_controller_that_dies_confirms_nothing(pair: Lab, tmp_path: Path) -> None:
+    """The node goes back and gives itself free; until then nobody else may change it."""
+    tmp_path.chmod(0o755)
+    pair.profile(tmp_path / "p.toml")
+    words = (sys.executable, "-m", "tests.flows.risky", str(tmp_path / "p.toml"), "mtu", "9000", "4", "mini1")
+    running = pair.popen("ctl", *words, cwd=str(Path(__file__).parents[2]), stdout=-1, stderr=-1)
+    state = Path(f"/proc/{pair.hosts['mini1'].pid}/root/sys/class/net/en0/mtu")
+    while state.read_text() != "9000\n":
+        assert running.poll() is None
+    running.kill()
+    running.communicate()
+    end = time.monotonic() + 15
+    while mtu(pair, "mini1") != "1500":
+        assert time.monotonic() < end
+        assert pair.exec("mini1", "test", "-L", "/tmp/maccluster.lock").returncode == 0
+        time.sleep(0.2)
+    while pair.exec("mini1", "test", "-L", "/tmp/maccluster.lock").returncode == 0:
+        assert time.monotonic() < end
