@@ -169,8 +169,7 @@ class Application:
         canary = nodes[:1] if self._is_risky(None) and len(nodes) > 1 else []
         try:
             if canary and any(ended.error or ended.left for ended in self._on(canary)):
-                for node in nodes[1:]:
-                    self.report.entry.note(node.name, journal.PENDING, "not begun: the first node failed")
+                self.report.nodes += [self._not_begun(node.name) for node in nodes[1:]]
             else:
                 self._on([node for node in nodes if node not in canary])
         except BaseException:
@@ -194,6 +193,11 @@ class Application:
         name = outcome.node.name
         self.report.entry.note(name, journal.FAILED, str(outcome.error))
         return Ended(name, left=self._mine(name), error=outcome.error)
+
+    def _not_begun(self, name: str) -> Ended:
+        error = ClusterError("not begun: the first node failed", node=name)
+        self.report.entry.note(name, journal.PENDING, error.message)
+        return Ended(name, left=self._mine(name), error=error)
 
     def _mine(self, name: str) -> tuple[Change, ...]:
         return tuple(change for change in self._plan.changes if change.node == name)
