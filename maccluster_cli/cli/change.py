@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,7 +12,7 @@ import typer
 from maccluster_cli.errors import FAILED, PENDING, UNREACHABLE
 
 if TYPE_CHECKING:
-    from maccluster_cli.flows.change import Proposal, Wishes
+    from maccluster_cli.flows.change import Application, Proposal, Wishes
     from maccluster_cli.session import Session
     from maccluster_cli.values import Subject
 
@@ -63,20 +64,31 @@ def settle(
 
     ui.proposal(session.screen, todo, flow.sudo_commands(wanted.subjects, todo))
     silent = UNREACHABLE if todo.unreachable else FAILED if any(todo.settled.values()) else 0
-    if dry_run or check or not todo.plan:
-        if undoes and todo.settled and not (dry_run or check):
-            flow.Application(session.fleet, wanted.subjects, todo, what=wanted.what, undoes=undoes).run()
-        if session.screen.look.json:
-            session.screen.data(ui.as_json(todo))
-        return silent or (PENDING if check and todo.plan else 0)
+    story = functools.partial(
+        flow.Application, session.fleet, wanted.subjects, todo, what=wanted.what, undoes=undoes
+    )
+    if todo.plan and not (dry_run or check):
+        return _agreed(session, todo, story, yes=yes, silent=silent)
+    if todo.settled and not (todo.plan or dry_run or check):
+        story().run()  # an undo that finds nothing to do is noted, so that it is not proposed again
+    if session.screen.look.json:
+        session.screen.data(ui.as_json(todo))
+    return silent or (PENDING if check and todo.plan else 0)
+
+
+def _agreed(
+    session: Session, todo: Proposal, story: Callable[[], Application], *, yes: bool, silent: int
+) -> int:
+    from maccluster_cli.ui import change as ui
+
     if not yes and not session.screen.agree("Apply this?", "--yes, or --dry-run to look"):
         session.screen.say("nothing was changed")
         return FAILED
-    story = flow.Application(session.fleet, wanted.subjects, todo, what=wanted.what, undoes=undoes)
+    begun = story()
     try:
-        done = story.run()
+        done = begun.run()
     except KeyboardInterrupt:
-        ui.half_done(session.screen, [story.report.entry])
+        ui.half_done(session.screen, [begun.report.entry])
         raise
     ui.report(session.screen, todo, done)
     if session.screen.look.json:

@@ -9,6 +9,7 @@ import typer
 from maccluster_cli.cli import change, common
 
 if TYPE_CHECKING:
+    from maccluster_cli.journal import Entry
     from maccluster_cli.session import Session
 
 
@@ -29,16 +30,26 @@ def undo(
     What cannot be taken back is said and left. A node that is another machine by now is not touched.
     """
     from maccluster_cli import journal
-    from maccluster_cli.errors import UsageError
     from maccluster_cli.flows import change as flow
     from maccluster_cli.flows import tune
-    from maccluster_cli.nodeset import fold
     from maccluster_cli.ui import change as ui
 
     if listing:
         ui.history(session.screen, journal.entries())
         return 0
     found = journal.entry(entry, [node.name for node in session.nodes])
+    _choose(session, found)
+    views = flow.read(session.fleet, tune.SUBJECTS, session.profile.command_timeout_s)
+    todo = flow.undoing(found, tune.SUBJECTS, views)
+    wanted = change.Wanted("undo", tune.SUBJECTS, tune.wishes)
+    return change.settle(session, wanted, todo, dry_run=dry_run, check=check, yes=yes, undoes=found.id)
+
+
+def _choose(session: Session, found: Entry) -> None:
+    """Only the nodes of that change, and say which of them are left out."""
+    from maccluster_cli.errors import UsageError
+    from maccluster_cli.nodeset import fold
+
     session.screen.say(f"undo of {found.what} {found.id} ({found.when})")
     missing = [name for name in found.nodes if name not in {node.name for node in session.nodes}]
     session.narrow(found.nodes)
@@ -47,10 +58,6 @@ def undo(
         raise UsageError(text, hint="choose the profile of that cluster with --profile")
     if missing:
         session.screen.warn(f"left out, since not chosen or not in this profile: {fold(missing)}")
-    views = flow.read(session.fleet, tune.SUBJECTS, session.profile.command_timeout_s)
-    todo = flow.undoing(found, tune.SUBJECTS, views)
-    wanted = change.Wanted("undo", tune.SUBJECTS, tune.wishes)
-    return change.settle(session, wanted, todo, dry_run=dry_run, check=check, yes=yes, undoes=found.id)
 
 
 def register(app: typer.Typer) -> None:
