@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -13,6 +14,7 @@ from maccluster_cli.transport.lock import Holder
 from tests import golden
 from tests.flows.conftest import data
 from tests.flows.floor import LOCK, Floor, holds
+from tests.flows.test_terminal import Terminal
 from tests.lab.cluster import Lab
 from tests.lab.fixtures import Fault
 
@@ -74,6 +76,19 @@ def test_without_a_yes_nothing_happens(floor: Floor, more: tuple[str, ...]) -> N
     holds("no-yes", refused)
     assert floor.snapshots(["pro"]) == before
     assert floor.journal() == []
+
+
+@pytest.mark.parametrize(("answer", "code"), [("n", 1), ("", 1), ("y", 0)])
+def test_at_a_terminal_it_asks(floor: Floor, answer: str, code: int) -> None:
+    before = floor.snapshots(["pro"])
+    asked = Terminal(floor.lab, floor.profile, "tune", *only("pro"))
+    try:
+        asked.until("Apply this? [y/N]")
+        asked.type(f"{answer}\n")
+        assert asked.end() == code
+    finally:
+        os.close(asked.master)
+    assert (floor.snapshots(["pro"]) == before) == bool(code)
 
 
 def test_tuned_it_stays_tuned_also_after_a_reboot(floor: Floor) -> None:
