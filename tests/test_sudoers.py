@@ -32,9 +32,15 @@ def rules(kind: type[Model]) -> list[str]:
 
 
 def allowed(kind: type[Model], *argv: str) -> bool:
-    """As sudo does it: the words joined by spaces, against the rule as a shell pattern."""
-    words = " ".join(argv)
-    return any(fnmatchcase(words, re.sub(r"\\(.)", r"\1", rule)) for rule in rules(kind))
+    """As sudo does it: the words joined by spaces, against the rule as a shell pattern or regular expression."""
+    return any(_fits(" ".join(argv), re.sub(r"\\([\\,:=])", r"\1", rule)) for rule in rules(kind))
+
+
+def _fits(words: str, rule: str) -> bool:
+    command, _, pattern = rule.partition(" ")
+    if pattern.startswith("^"):
+        return words.startswith(f"{command} ") and bool(re.match(pattern, words.partition(" ")[2]))
+    return fnmatchcase(words, rule)
 
 
 def needed(kind: type[Model], data: st.DataObject) -> Iterator[Command]:
@@ -76,6 +82,8 @@ def test_the_rest_has_its_rule_too() -> None:
         (Mac, "/bin/launchctl limit maxfiles 65536 200000"),
         (LinuxNode, "/usr/bin/systemctl mask ssh.service"),
         (LinuxNode, "/usr/sbin/sysctl -q -w kernel.core_pattern=x"),
+        (LinuxNode, "/usr/sbin/sysctl -q -w net.core.rmem_max=1 kernel.core_pattern=x"),
+        (LinuxNode, "/usr/sbin/sysctl -q -w net.ipv4.tcp_wmem=1 2 3 4"),
         (LinuxNode, "/usr/bin/rm -f /etc/passwd"),
         (LinuxNode, "/usr/bin/systemd-tmpfiles --create /tmp/x.conf"),
     ],

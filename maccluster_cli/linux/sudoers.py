@@ -15,9 +15,9 @@ _STEPS = (placing.install, placing.settle, placing.remove)
 
 
 def lines(user: str) -> tuple[str, ...]:
-    """One rule a command: exact paths and words; of kernel values the name is fixed and the number open.
+    """One rule a command: exact paths and words; of kernel values the name is fixed and the numbers open.
 
-    What they amount to, honestly: `user` writes the text of files below /etc/sysctl.d and /etc/tmpfiles.d
+    Numbers are regular expressions, which sudo knows since 1.9.10: its `*` would let further words through. What they amount to, honestly: `user` writes the text of files below /etc/sysctl.d and /etc/tmpfiles.d
     that root carries out, so this is root for whoever means harm. The list keeps a slip or a stray script
     from doing harm and says in the log what was done.
     """
@@ -32,7 +32,8 @@ def _rules() -> Iterator[str]:
     for place in _PLACES:
         yield from map(_exact, (step(place) for step in _STEPS))
     for name in (*kernel.BUFFERS, files.CAP):
-        yield _escaped(f"{kernel.SYSCTL} -q -w {name}=[0-9]*")
+        numbers = " ".join(["[0-9]+"] * (3 if ".tcp_" in name else 1))
+        yield f"{kernel.SYSCTL} ^-q -w {name.replace('.', '[.]')}\\={numbers}$"
     yield f"{governor.TMPFILES} --create {kernel.GOVERNOR_FILE}"
     yield from (f"{clock.TIMEDATECTL} set-ntp {word}" for word in ("true", "false"))
 
