@@ -20,12 +20,12 @@ from maccluster_cli.shelf import state_dir
 from maccluster_cli.values import Change, Plan
 
 APPLYING, DONE, FAILED, INTERRUPTED, RESUMED = "applying", "done", "failed", "interrupted", "resumed"
-PENDING, REFUSED = "pending", "refused"
+PENDING, REFUSED, UNTOUCHED = "pending", "refused", "untouched"
 
 
 @dataclass(slots=True)
 class NodeState:
-    """How far one node got: pending, done, failed, refused; ``error`` says why it did not get further."""
+    """How far one node got: pending, done, failed, refused, untouched; ``error`` says why no further."""
 
     identity: str | None
     status: str = PENDING
@@ -43,6 +43,7 @@ class Entry:
     plan: Plan
     status: str = APPLYING
     undoes: str | None = None
+    profile: str = ""
     user: str = field(default_factory=getpass.getuser)
     controller: str = field(default_factory=platform.node)
     pid: int = field(default_factory=os.getpid)
@@ -72,7 +73,12 @@ class Entry:
     @property
     def not_done(self) -> list[str]:
         """Nodes of which nobody knows that they got to the end."""
-        return [name for name, state in self.nodes.items() if state.status != DONE]
+        return [name for name, state in self.nodes.items() if state.status not in {DONE, UNTOUCHED}]
+
+    @property
+    def touched(self) -> list[str]:
+        """Nodes on which something was or may have been changed."""
+        return [name for name, state in self.nodes.items() if state.status not in {REFUSED, UNTOUCHED}]
 
     @property
     def is_half_done(self) -> bool:
@@ -88,13 +94,14 @@ def begin(
     identities: Mapping[str, str | None],
     undoes: str | None = None,
     settled: Mapping[str, str] | None = None,
+    profile: str = "",
 ) -> Entry:
     """A new entry, on disk before this returns. ``settled``: nodes without a change, and why if refused."""
     touched = dict.fromkeys(change.node for change in plan.changes)
     nodes = {name: NodeState(identities.get(name)) for name in touched}
     for name, reason in (settled or {}).items():
         nodes.setdefault(name, NodeState(identities.get(name), REFUSED if reason else DONE, reason))
-    entry = Entry(_new_id(), what, store.utc_now(), nodes, plan, undoes=undoes)
+    entry = Entry(_new_id(), what, store.utc_now(), nodes, plan, undoes=undoes, profile=profile)
     entry.save()
     return entry
 
@@ -119,15 +126,16 @@ def entries() -> list[Entry]:
 def undone(entry: Entry, known: Sequence[Entry]) -> set[str]:
     """Nodes on which it was taken back, and that was not taken back in turn."""
     gone: set[str] = set()
-    for later in known:
-        if later.undoes == entry.id and later.id > entry.id:
-            ended = {name for name, state in later.nodes.items() if state.status in {DONE, REFUSED}}
-            gone |= ended - undone(later, known)
+    others = [other for other in known if other.id != entry.id]  # and so on inwards: no ring without an end
+    for later in others:
+        if later.undoes == entry.id:
+            ended = {name for name, state in later.nodes.items() if state.status == DONE}
+            gone |= ended - undone(later, others)
     return gone
 
 
-def cut_short(known: Sequence[Entry]) -> list[Entry]:
-    """Entries that ended in the middle and that nobody has put right since, one way or the other."""
+def cut_short(known: Sequence[Entry], profile: str) -> list[Entry]:
+    """Entries of a profile that ended in the middle and that nobody has put right, one way or the other."""
     by_id = {entry.id: entry for entry in known}
 
     def is_open(entry: Entry) -> bool:
@@ -135,15 +143,17 @@ def cut_short(known: Sequence[Entry]) -> list[Entry]:
         settled = undone(entry, known) | (undone(target, known) if target else set())
         return not settled.issuperset(entry.not_done)
 
-    return [entry for entry in known if entry.is_half_done and is_open(entry)]
+    mine = [entry for entry in known if entry.profile in {"", profile}]
+    return [entry for entry in mine if entry.is_half_done and is_open(entry)]
 
 
-def entry(named: str | None, among: Container[str] | None = None) -> Entry:
-    """The entry of that id (or its beginning); without one the newest that is in force on these nodes."""
+def entry(named: str | None, among: Container[str] | None = None, profile: str = "") -> Entry:
+    """The entry of that id (or its beginning); without one the profile's newest in force on these nodes."""
     known = entries()
     if named is None:
         # an undo is not what a bare `undo` means: that would be redo, which has to be named
-        found = next((e for e in known if not e.undoes and _in_force(e, known, among)), None)
+        mine = (e for e in known if not e.undoes and e.profile in {"", profile})
+        found = next((e for e in mine if _in_force(e, known, among)), None)
         if found is None:
             raise ClusterError("there is nothing to undo", hint="maccluster undo --list")
         return found
@@ -157,7 +167,7 @@ def entry(named: str | None, among: Container[str] | None = None) -> Entry:
 
 def _in_force(entry: Entry, known: Sequence[Entry], among: Container[str] | None) -> bool:
     gone = undone(entry, known)
-    return any(name not in gone and (among is None or name in among) for name in entry.nodes)
+    return any(name not in gone and (among is None or name in among) for name in entry.touched)
 
 
 def _folder() -> Path:

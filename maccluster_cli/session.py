@@ -57,6 +57,11 @@ class Session:
         logging.getLogger(__name__).info("profile %s (from %s)", file, source)
         return file, source
 
+    @property
+    def profile_id(self) -> str:
+        """Which cluster the journal's entries belong to: two profiles may call different machines alike."""
+        return str(self.profile_file.resolve())
+
     @functools.cached_property
     def nodes(self) -> tuple[Node, ...]:
         """The nodes that ``--nodes`` selects, all of the profile's without it."""

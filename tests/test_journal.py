@@ -142,7 +142,7 @@ def test_what_a_node_did_not_need_counts_and_what_it_refused_is_told() -> None:
         "c": "refused",
     }
     assert back.status == "failed"
-    assert journal.undone(change, journal.entries()) == {"a", "b", "c"}
+    assert journal.undone(change, journal.entries()) == {"a", "b"}
 
 
 def test_the_newest_of_the_nodes_asked_for() -> None:
@@ -172,19 +172,19 @@ def dead(entry: journal.Entry) -> journal.Entry:
 def test_cut_short_until_somebody_puts_it_right() -> None:
     cut = dead(journal.begin("tune", a_plan("a", "b"), {}))
     cut.note("a", journal.DONE)
-    (found,) = journal.cut_short(journal.entries())
+    (found,) = journal.cut_short(journal.entries(), "")
     assert (found.id, found.not_done) == (cut.id, ["b"])
     made("a", "b", undoes=cut)
-    assert journal.cut_short(journal.entries()) == []
+    assert journal.cut_short(journal.entries(), "") == []
 
 
 def test_an_undo_that_was_cut_short_is_mended_by_the_next_undo() -> None:
     change = made("a")
     cut = dead(journal.begin("undo", a_plan("a"), {}, change.id))
-    assert [entry.id for entry in journal.cut_short(journal.entries())] == [cut.id]
+    assert [entry.id for entry in journal.cut_short(journal.entries(), "")] == [cut.id]
     assert journal.entry(None).id == change.id
     made("a", undoes=change)
-    assert journal.cut_short(journal.entries()) == []
+    assert journal.cut_short(journal.entries(), "") == []
 
 
 def test_what_runs_now_or_elsewhere_is_not_cut_short() -> None:
@@ -195,7 +195,7 @@ def test_what_runs_now_or_elsewhere_is_not_cut_short() -> None:
     elsewhere.save()
     finished = dead(journal.begin("tune", a_plan("a"), {}))
     finished.note("a", journal.DONE)
-    assert journal.cut_short(journal.entries()) == []
+    assert journal.cut_short(journal.entries(), "") == []
 
 
 def test_gone_on_with() -> None:

@@ -37,16 +37,30 @@ def test_one_takes_it_the_other_is_told(place: Path) -> None:
     second = run(place, lock.take(replace(HOLDER, user="bob")))
     assert second.code == lock.HELD
     assert lock.held_by(second) == replace(HOLDER, shell=os.getpid())
-    run(place, lock.give())
+    run(place, lock.give(HOLDER))
     assert run(place, lock.take(HOLDER)).code == 0
 
 
 def test_given_back_it_is_gone_and_may_be_given_twice(place: Path) -> None:
     for _ in range(2):
-        assert run(place, lock.give()).code == 0
+        assert run(place, lock.give(HOLDER)).code == 0
     run(place, lock.take(HOLDER))
-    run(place, lock.give())
+    run(place, lock.give(HOLDER))
     assert list(place.iterdir()) == []
+
+
+def test_nobody_gives_back_what_is_anothers(place: Path) -> None:
+    run(place, lock.take(replace(HOLDER, user="bob")))
+    assert run(place, lock.give(HOLDER)).code == 0
+    assert (place / "lock").is_symlink()
+
+
+@pytest.mark.parametrize("state", ["armed", "reverting"])
+def test_nobody_takes_it_while_a_revert_waits(place: Path, state: str) -> None:
+    (place / "revert").mkdir()
+    (place / "revert" / state).touch()
+    assert run(place, lock.take(HOLDER)).code == lock.REVERTING
+    assert not (place / "lock").is_symlink()
 
 
 def lay(place: Path, holder: lock.Holder) -> None:
@@ -107,7 +121,7 @@ def test_where_no_lock_can_be_made_it_says_why(place: Path) -> None:
 
 @given(st.binary(max_size=200), st.sampled_from([None, 0, 1, lock.HELD]))
 def test_whatever_a_lock_says_is_read_or_left(said: bytes, code: int | None) -> None:
-    holder = lock.held_by(Reply(lock.give(), code, said))
+    holder = lock.held_by(Reply(lock.give(HOLDER), code, said))
     assert holder is None or code == lock.HELD
 
 
@@ -122,4 +136,4 @@ def test_whatever_a_lock_says_is_read_or_left(said: bytes, code: int | None) -> 
 )
 def test_what_is_written_is_read(holder: lock.Holder) -> None:
     said = f"{holder.line()}\t{holder.shell}\n".encode()
-    assert lock.held_by(Reply(lock.give(), lock.HELD, said)) == holder
+    assert lock.held_by(Reply(lock.give(HOLDER), lock.HELD, said)) == holder

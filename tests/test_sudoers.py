@@ -32,7 +32,7 @@ def rules(kind: type[Model]) -> list[str]:
 
 
 def allowed(kind: type[Model], *argv: str) -> bool:
-    """As sudo does it: the words joined by spaces, against the rule as a shell pattern or regular expression."""
+    """As sudo does it: the words joined by spaces, against a shell pattern or a regular expression."""
     return any(_fits(" ".join(argv), re.sub(r"\\([\\,:=])", r"\1", rule)) for rule in rules(kind))
 
 

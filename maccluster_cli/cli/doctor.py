@@ -30,7 +30,7 @@ def doctor(
     with session.asking():
         report = flow.examine(session.fleet, session.profile.command_timeout_s)
     if sudoers:
-        return ui.sudoers(session.screen, flow.sudoers(report))
+        return ui.sudoers(session.screen, report, flow.sudoers(report))
     return ui.show(session.screen, report)
 
 

@@ -18,6 +18,8 @@ def tune(
     dry_run: change.DryRun = False,
     check: change.Check = False,
     yes: change.Yes = False,
+    accept_risk: change.AcceptRisk = None,
+    confirm_within: change.ConfirmWithin = 120,
     listing: Annotated[
         bool, typer.Option("--list", help="List the settings, their baseline and why.")
     ] = False,
@@ -37,7 +39,8 @@ def tune(
         return 0
     flow.check(session.nodes)
     wanted = change.Wanted("tune", flow.SUBJECTS, flow.wishes)
-    return change.carry_out(session, wanted, dry_run=dry_run, check=check, yes=yes)
+    terms = change.Terms(dry_run, check, yes, accept_risk or (), confirm_within)
+    return change.carry_out(session, wanted, terms)
 
 
 def register(app: typer.Typer) -> None:

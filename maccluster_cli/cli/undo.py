@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from maccluster_cli.session import Session
 
 
-def undo(
+def undo(  # noqa: PLR0913  # one parameter an option
     session: Session,
     entry: Annotated[
         str | None, typer.Argument(metavar="[ID]", help="Which change; the last one if left out.")
@@ -23,6 +23,8 @@ def undo(
     dry_run: change.DryRun = False,
     check: change.Check = False,
     yes: change.Yes = False,
+    accept_risk: change.AcceptRisk = None,
+    confirm_within: change.ConfirmWithin = 120,
 ) -> int:
     """Put back what a change of maccluster found.
 
@@ -37,12 +39,13 @@ def undo(
     if listing:
         ui.history(session.screen, journal.entries())
         return 0
-    found = journal.entry(entry, [node.name for node in session.nodes])
+    found = journal.entry(entry, [node.name for node in session.nodes], session.profile_id)
     _choose(session, found)
     views = flow.read(session.fleet, tune.SUBJECTS, session.profile.command_timeout_s)
     todo = flow.undoing(found, tune.SUBJECTS, views)
     wanted = change.Wanted("undo", tune.SUBJECTS, tune.wishes)
-    return change.settle(session, wanted, todo, dry_run=dry_run, check=check, yes=yes, undoes=found.id)
+    terms = change.Terms(dry_run, check, yes, accept_risk or (), confirm_within)
+    return change.settle(session, wanted, todo, terms, undoes=found.id)
 
 
 def _choose(session: Session, found: Entry) -> None:

@@ -61,7 +61,7 @@ def sudoers(report: Report) -> Mapping[str, tuple[str, ...]]:
 
 
 def _lines(view: View) -> tuple[str, ...]:
-    user = str(view.facts.get("node.user"))
+    user = str(view.facts.get("node.user") or "")
     mac = view.facts.get("os.system") == DARWIN
     try:
         known = (macos_sudoers if mac else linux_sudoers).lines(user)

@@ -17,7 +17,8 @@ _STEPS = (placing.install, placing.settle, placing.remove)
 def lines(user: str) -> tuple[str, ...]:
     """One rule a command: exact paths and words; of kernel values the name is fixed and the numbers open.
 
-    Numbers are regular expressions, which sudo knows since 1.9.10: its `*` would let further words through. What they amount to, honestly: `user` writes the text of files below /etc/sysctl.d and /etc/tmpfiles.d
+    Numbers are regular expressions, which sudo knows since 1.9.10: its `*` would let further words through.
+    What they amount to, honestly: `user` writes the text of files below /etc/sysctl.d and /etc/tmpfiles.d
     that root carries out, so this is root for whoever means harm. The list keeps a slip or a stray script
     from doing harm and says in the log what was done.
     """

@@ -16,10 +16,10 @@ _MINUTES, _MEGABYTES, _COUNT = 5, 8, 8  # digits; patterns of one digit each mat
 def lines(user: str) -> tuple[str, ...]:
     """One rule a command: exact paths, exact words, and digits where a number goes.
 
-    What they amount to, honestly: `user` may place two LaunchDaemons whose text he writes, and `launchd` runs
-    them as root at boot. So this is root for whoever is patient. The list keeps a slip or a stray script from
-    doing harm and says in the log what was done; it does not hold back someone who means harm. Names match
-    anything, since a Mac's old name may be any text.
+    What they amount to, honestly: `user` may place LaunchDaemons whose text he writes, which `launchd` runs
+    as root at boot; with the lines of the timed revert, which `doctor` adds, at once. So this is root. The
+    list keeps a slip or a stray script from doing harm and says in the log what was done; it does not hold
+    back someone who means harm. Names match anything, since a Mac's old name may be any text.
     """
     if not _USER.fullmatch(user):
         raise Refusal(f"{user!r} is no user name that a sudoers line could hold")

@@ -14,6 +14,7 @@ from maccluster_cli.values import DARWIN, LINUX, Command
 
 LABEL = "io.maccluster.revert"
 FOLDER = "/var/tmp/maccluster-revert"  # noqa: S108  # the node's own, kept over a reboot
+_STOP = Command(("/bin/launchctl", "bootout", f"system/{LABEL}"), sudo=True, system=DARWIN)
 _PLIST = f"/Library/LaunchDaemons/{LABEL}.plist"
 
 
@@ -36,7 +37,13 @@ def arm(back: Sequence[Command], seconds: int, system: str) -> tuple[Command, ..
         ("/usr/bin/install", *owner, f"{FOLDER}/job.plist", _PLIST), sudo=True, system=DARWIN, vital=True
     )
     start = Command(("/bin/launchctl", "bootstrap", "system", _PLIST), sudo=True, system=DARWIN, vital=True)
-    return (stage, plist, install, start)
+    return (
+        stage,
+        plist,
+        _STOP,
+        install,
+        start,
+    )  # an earlier job of that name would keep this one from loading
 
 
 def disarm(system: str) -> tuple[Command, ...]:
@@ -45,16 +52,21 @@ def disarm(system: str) -> tuple[Command, ...]:
     The first fails where the revert has begun: then it is too late to confirm.
     """
     stand_down = Command(("rm", f"{FOLDER}/armed"), system=system, vital=True)
+    return (stand_down, *clear(system))
+
+
+def clear(system: str) -> tuple[Command, ...]:
+    """Commands that take a guard away for good; the next user of the node finds its place free."""
+    gone = Command(("rm", "-rf", FOLDER), system=system)
     if system == LINUX:
-        return (stand_down,)
-    stop = Command(("/bin/launchctl", "bootout", f"system/{LABEL}"), sudo=True, system=DARWIN)
+        return (gone,)
     remove = Command(("/bin/rm", "-f", _PLIST), sudo=True, system=DARWIN)
-    return (stand_down, stop, remove)
+    return (_STOP, remove, gone)
 
 
 def rules() -> tuple[str, ...]:
     """What sudo must allow for it on a Mac, word for word."""
-    return tuple(" ".join(c.argv) for c in (*arm((), 1, DARWIN), *disarm(DARWIN)) if c.sudo)
+    return tuple(dict.fromkeys(" ".join(c.argv) for c in (*arm((), 1, DARWIN), *disarm(DARWIN)) if c.sudo))
 
 
 def _revert(back: Sequence[Command], seconds: int, system: str) -> str:
@@ -62,10 +74,10 @@ def _revert(back: Sequence[Command], seconds: int, system: str) -> str:
     lines = [batch.words(command) for command in back]
     # polls, so that a confirmation also ends the wait; the arithmetic is the shell's own
     wait = f"i=0; while [ $i -lt {seconds} ]; do [ -e {FOLDER}/armed ] || exit 0; sleep 1; i=$((i+1)); done"
+    begin = f"{wait}; mv {FOLDER}/armed {FOLDER}/reverting || exit 0"
     return "\n".join(
         (
-            wait,
-            f"mv {FOLDER}/armed {FOLDER}/reverting || exit 0",
+            f"[ -e {FOLDER}/reverting ] || {{ {begin}; }}",  # a power cut in the middle: it begins again
             *lines,
             f"mv {FOLDER}/reverting {FOLDER}/reverted",
             done,

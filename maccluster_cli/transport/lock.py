@@ -17,9 +17,11 @@ HELD = 75  # EX_TEMPFAIL of sysexits: try again later; 73, EX_CANTCREAT, where n
 REVERTING = 76
 _LINE = re.compile(r"([^\t]*)\t([^\t]*)\t(\d{1,9})\t([^\t]*)\t([^\t]*)\t(\d{1,9})", re.ASCII)
 _TAKE = (
+    '[ ! -e "$3/armed" ] && [ ! -e "$3/reverting" ] || exit 76; '
     '[ ! -d "$1" ] || exit 75; e=$(ln -s "$2\t$PPID" "$1" 2>&1) && exit 0; '
     'readlink "$1" && exit 75; printf "%s\\n" "$e" >&2; exit 73'
 )
+_GIVE = 'case "$(readlink "$1")" in "$2"*) rm -f "$1" ;; esac'
 # A script outlives its dead controller by two seconds at most; a revert that waits will change the node.
 _BREAK = (
     '[ ! -e "$4/armed" ] && [ ! -e "$4/reverting" ] || exit 76; '
@@ -46,12 +48,12 @@ class Holder:
 
 def take(holder: Holder) -> Command:
     """Take the lock; vital, so that nothing happens on a node that somebody else is changing."""
-    return Command(("sh", "-c", _TAKE, "sh", PATH, holder.line()), vital=True)
+    return Command(("sh", "-c", _TAKE, "sh", PATH, holder.line(), FOLDER), vital=True)
 
 
-def give() -> Command:
-    """Give it back."""
-    return Command(("rm", "-rf", PATH))
+def give(holder: Holder) -> Command:
+    """Give it back, if it is still ours: a revert may come after a reboot, and find another's."""
+    return Command(("sh", "-c", _GIVE, "sh", PATH, f"{holder.line()}\t"))
 
 
 def break_(holder: Holder) -> Command:

@@ -11,18 +11,26 @@ from maccluster_cli.nodeset import fold
 from maccluster_cli.ui.screen import Screen
 
 if TYPE_CHECKING:
-    from maccluster_cli.flows.change import Ended, Kept, Proposal, Report
+    from maccluster_cli.flows.apply import Ended, Report
+    from maccluster_cli.flows.change import Kept, Proposal
     from maccluster_cli.journal import Entry
     from maccluster_cli.values import Change, Command
 
 
-def proposal(screen: Screen, todo: Proposal, with_sudo: Mapping[str, Sequence[Command]]) -> None:
-    """What would change, what would not and why, and every command that needs sudo."""
+def proposal(
+    screen: Screen,
+    todo: Proposal,
+    with_sudo: Mapping[str, Sequence[Command]],
+    risks: Mapping[str, Sequence[str]],
+) -> None:
+    """What would change, what would not and why, what is dangerous, and every command that needs sudo."""
     for line in _changes(todo.plan.changes, todo.final):
         screen.say(f"  ~ {line}")
     for mark, notes in (("!", todo.refused), ("?", todo.unknown)):
         for line in _kept(notes):
             screen.say(f"  {mark} {line}")
+    for names, settings in _grouped((node, ", ".join(names)) for node, names in risks.items()):
+        screen.say(f"may cut off {fold(names)}: {settings}; a revert is armed there first")
     for line in _sudo(with_sudo):
         screen.say(line)
     for view in todo.unreachable:
@@ -53,7 +61,8 @@ def report(screen: Screen, todo: Proposal, done: Report) -> None:
         screen.say(f"{fold(names)}: {text}")
     for ended in done.nodes:
         _failure(screen, ended)
-    screen.say(f"journal {done.entry.id}; back with: maccluster undo {done.entry.id}")
+    way = f"; back with: maccluster undo {done.entry.id}" if done.entry.touched else ", nothing was changed"
+    screen.say(f"journal {done.entry.id}{way}")
 
 
 def report_json(todo: Proposal, done: Report) -> dict[str, Any]:
@@ -111,7 +120,13 @@ def _status(entry: Entry, known: Sequence[Entry]) -> str:
     gone = undone(entry, known)
     if gone.issuperset(entry.nodes):
         return "undone"
-    status = "cut short" if entry in cut_short(known) else entry.status if entry.not_done else "done"
+    status = (
+        "cut short"
+        if entry in cut_short(known, entry.profile)
+        else entry.status
+        if entry.not_done
+        else "done"
+    )
     return f"{status}, undone on {fold(gone)}" if gone else status
 
 

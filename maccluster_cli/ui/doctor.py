@@ -32,7 +32,7 @@ def show(screen: Screen, report: Report) -> int:
     return FAILED if FAIL in worst else PENDING if WARN in worst else 0
 
 
-def sudoers(screen: Screen, lines: Mapping[str, tuple[str, ...]]) -> int:
+def sudoers(screen: Screen, report: Report, lines: Mapping[str, tuple[str, ...]]) -> int:
     """The lines, once for all nodes that need the same ones; comments say for whom and how."""
     groups: dict[tuple[str, ...], list[str]] = {}
     for node, own in lines.items():
@@ -41,7 +41,9 @@ def sudoers(screen: Screen, lines: Mapping[str, tuple[str, ...]]) -> int:
         screen.write(f"# {fold(nodes)}: `visudo -cf FILE` checks it; its place is /etc/sudoers.d/maccluster")
         for line in own:
             screen.write(line)
-    return 0
+    for error in report.unreachable:
+        screen.error(error)
+    return UNREACHABLE if report.unreachable else 0
 
 
 def _for_people(screen: Screen, report: Report) -> None:

@@ -12,7 +12,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from maccluster_cli.flows import change
+from maccluster_cli.flows import apply, change
 from maccluster_cli.profile import read_profile
 from maccluster_cli.transport.fleet import Fleet
 from maccluster_cli.values import DARWIN, LINUX, Command, Fact, Reply, Setting, Subject
@@ -72,7 +72,7 @@ def main() -> None:
     views = change.read(fleet, SUBJECTS, 10.0)
     todo = change.propose(SUBJECTS, views, lambda _: wish)
     within_s = int(sys.argv[4])
-    done = change.Application(fleet, SUBJECTS, todo, what="risky", confirm_within_s=within_s).run()
+    done = apply.Application(fleet, SUBJECTS, todo, what="risky", confirm_within_s=within_s).run()
     fleet.close()
     states = {name: asdict(state) for name, state in done.entry.nodes.items()}
     print(json.dumps({"code": done.code, "status": done.entry.status, "nodes": states}))
