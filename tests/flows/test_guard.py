@@ -95,9 +95,12 @@ def test_a_controller_that_dies_confirms_nothing(pair: Lab, tmp_path: Path) -> N
     running.kill()
     running.communicate()
     end = time.monotonic() + 15
-    while mtu(pair, "mini1") != "1500":
+    while True:
+        locked = pair.exec("mini1", "test", "-L", "/tmp/maccluster.lock").returncode == 0
+        if mtu(pair, "mini1") == "1500":
+            break
+        assert locked, "looked at first, so it was held while the change still stood"
         assert time.monotonic() < end
-        assert pair.exec("mini1", "test", "-L", "/tmp/maccluster.lock").returncode == 0
         time.sleep(0.2)
     while pair.exec("mini1", "test", "-L", "/tmp/maccluster.lock").returncode == 0:
         assert time.monotonic() < end
