@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from tests import golden
 from tests.flows.conftest import Cli, data
 from tests.lab.cluster import Lab
 from tests.lab.fixtures import Fault
@@ -147,7 +148,10 @@ def test_a_killed_rank_ends_the_job(lab: Lab, started: Callable[..., Any], tmp_p
     out, _ = process.communicate(timeout=20)
     assert process.returncode == 137
     assert json.loads(out)["status"] == "failed"
-    assert "error: mini2: rank 1 was ended by signal 9" in (tmp_path / "err").read_text()
+    text = (tmp_path / "err").read_text()
+    assert "error: mini2: rank 1 was ended by signal 9" in text
+    told = golden.plainly(text[text.index("error: ") :], home=lab.paths.home)
+    golden.holds("errors/rank-killed.txt", told)
     _none_left(lab)
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from maccluster_cli.worker.fault import PEER_LOST
+from tests import golden
 from tests.worker.conftest import ROOT, Launch, Rank, World, recipe
 
 LONG = recipe(train_steps=100_000, eval_examples=0)
@@ -115,6 +116,8 @@ def test_a_hostfile_of_another_size_is_refused(launch: Launch) -> None:
     world = launch(recipe(), ranks=2, world_size=4)
     assert world.finish() == [78, 78]
     assert [rank.one("error")["kind"] for rank in world.ranks] == ["world_size"] * 2
+    told = world.first.one("error")
+    golden.holds("errors/world-size.txt", f"error: {told['message']}\n next: {told['hint']}\n")
 
 
 def test_a_missing_hostfile_is_refused(launch: Launch) -> None:
